@@ -1,6 +1,6 @@
 /**
- * The store: an object of roles, each with one method per atomic transition. It shows no connection, transaction or row
- * key, so that an embedded SQLite file and a PostgreSQL shared by several nodes can keep the same contract
+ * The store: an object of roles, each with one method per atomic transition. It exposes no connection, transaction or
+ * row key, so that an embedded SQLite file and a PostgreSQL shared by several nodes can keep the same contract
  * (`test/store/conformance/`).
  *
  * - Every method resolves only once its result is durable (fsync'd), and rejects with a `WebhookdError`

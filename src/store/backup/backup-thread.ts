@@ -1,4 +1,4 @@
-/** Makes a backup on its own thread, so that commits go on meanwhile. */
+/** Makes a backup on a separate thread, so that commits continue. */
 import { parentPort, workerData } from "node:worker_threads";
 import { copyDatabase, type BackupFacts, type Copying } from "./copy.ts";
 

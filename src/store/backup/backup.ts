@@ -1,4 +1,6 @@
-/** Online backups: publishes go on while a thread copies the database, checks the copy and names it. */
+/**
+ * Online backups: the store keeps accepting events while a thread copies the database, checks the copy and names it.
+ */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
@@ -19,10 +21,10 @@ export interface BackupParts {
   readonly nativeBinding: NativeBinding | undefined;
   readonly start: StartBackup;
   readonly statfs: StatFs;
-  /** The free bytes on the data's disk that no backup may use. */
+  /** The number of free bytes on the data's disk that no backup may use. */
   readonly floorBytes: number;
   readonly size: () => Promise<StoreSize>;
-  /** Seals `secret.key` for this store's copies. */
+  /** Seals `secret.key` for copies of this store. */
   readonly sealKey: (passphrase: string) => Promise<string>;
 }
 

@@ -43,8 +43,8 @@ const CHUNK_BYTES = 1024 * 1024;
  * Copies from one snapshot, and checks the copy. Rejects with the system's error or SQLite's; the caller removes what
  * is unfinished. The copy is flushed every few megabytes, with a pause as long as the flush took. This delays publishes
  * less than any other method that was measured. Steps on the writer's own connection, `VACUUM INTO`, and a copy that is
- * flushed at its end each made commits wait several times as long for the disk. Meanwhile the WAL grows by what is
- * committed.
+ * flushed at its end each made commits wait several times as long for the disk. During the copy, the WAL grows by what
+ * is committed.
  */
 export async function copyDatabase({ database, target, mark, nativeBinding }: Copying): Promise<BackupFacts> {
   const file = openSync(target, "wx", 0o600);
@@ -66,7 +66,7 @@ export async function copyDatabase({ database, target, mark, nativeBinding }: Co
     }
     const options = { timeout: BUSY_MS, nativeBinding };
     const written = openFile(target, options);
-    // Keep the copy in one file, with nothing beside it that could be forgotten or mixed up.
+    // Keep the copy in one file, so that nothing beside it could be forgotten or mixed up.
     written.pragma("journal_mode = DELETE");
     new Meta(written).markCopy(mark.at, mark.sealedKey);
     written.close();
@@ -126,14 +126,14 @@ function hashOf(path: string): string {
 const NAME = /^webhookd-\d{8}T\d{9}Z\.db$/;
 const PARTIAL = /^webhookd-(schema-\d+-to-\d+-)?\d{8}T\d{9}Z\.db\.partial(-journal|-wal|-shm)?$/;
 
-/** The directory of backups. Each backup is a file named by its instant; other files there are not touched. */
+/** The directory of backups. Each backup is a file named by its instant. Other files there are left alone. */
 export class BackupDirectory {
   readonly #dir: string;
   readonly #kind: string;
 
   /**
    * `kind` begins the names of copies that are made before a migration. Throws the system's error if the directory
-   * cannot be used. Removes unfinished backups that a crash left.
+   * cannot be used. Removes unfinished backups that a crash left behind.
    */
   constructor(dir: string, mayMake: boolean, kind = "") {
     this.#dir = dir;
@@ -144,7 +144,7 @@ export class BackupDirectory {
     this.#removeAll((name) => PARTIAL.test(name));
   }
 
-  /** Returns the name that the file has until it is complete. */
+  /** Returns the name of the file while it is incomplete. */
   partial(instant: number): string {
     return `${this.#file(instant)}.partial`;
   }
@@ -157,7 +157,10 @@ export class BackupDirectory {
     return file;
   }
 
-  /** Removes all but the latest backups. Always keeps the one of `instant`, even if the clock was ahead before. */
+  /**
+   * Removes all but the latest backups. Always keeps the one of `instant`, even if earlier ones have later times
+   * because the clock was ahead.
+   */
   prune(instant: number, keep: number): void {
     const others = this.#names((name) => NAME.test(name) && name !== nameOf(instant));
     const old = new Set(
@@ -199,7 +202,7 @@ function nameOf(instant: number, kind = ""): string {
   return `webhookd-${kind}${new Date(instant).toISOString().replaceAll(/[-:.]/g, "")}.db`;
 }
 
-/** The copy that is made before a migration. `webhookd restore` goes back to it if the upgrade was a mistake. */
+/** The copy that is made before a migration. If the upgrade was a mistake, `webhookd restore` goes back to it. */
 export interface CopyingBefore {
   readonly database: string;
   /** The directory in which backups are kept. */
@@ -248,7 +251,7 @@ export async function copyBefore(options: CopyingBefore): Promise<string> {
   }
 }
 
-/** Uses the name, which opens nothing. */
+/** Stats by name, which does not open the file. */
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

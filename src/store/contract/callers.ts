@@ -8,43 +8,43 @@ import type { Pruned } from "./operations.ts";
 /** API keys. */
 export interface KeyStore {
   /**
-   * Rejects with `unauthorized` for the key of a portal link if the key that asked for it was revoked meanwhile, and
+   * Rejects with `unauthorized` for the key of a portal link if the key that requested it has been revoked since, and
    * with the error of `linksRefusal` if `maxLinks` is reached. Links added at the same time on several nodes may exceed
    * it by a few.
    */
   add(key: NewApiKey, now: number, once?: Once<void>, maxLinks?: number): Promise<void>;
-  /** Returns the number of portal links that work at that instant. */
+  /** Returns the number of portal links that are valid at that instant. */
   countLinks(now: number): Promise<number>;
   get(id: string): Promise<ApiKey | null>;
-  /** Lists keys in the order in which they were made. A tenant's page leaves out keys of `*`. */
+  /** Lists keys in the order in which they were created. A tenant's page leaves out keys of `*`. */
   list(query: KeyQuery): Promise<Page<ApiKey>>;
-  /** Returns true if a key works that has scope `admin` for every tenant. */
+  /** Returns true if a valid key has scope `admin` for every tenant. */
   hasAdmin(now: number): Promise<boolean>;
-  /** Revokes the key, and the keys of the portal links that it asked for. Returns false if there is no such key. */
+  /** Revokes the key, and the keys of the portal links that it requested. Returns false if there is no such key. */
   revoke(id: string, now: number): Promise<boolean>;
   /**
    * Removes keys that expired or were revoked before that instant. Begins after `from`, and looks at no more than 500.
    */
   prune(before: number, from: string | null): Promise<Pruned>;
   /**
-   * Removes at most 500 of the portal links' keys that expired before that instant, and returns the number removed.
-   * Fewer than 500 means that no more are left.
+   * Removes at most 500 keys of portal links that expired before that instant, and returns how many. Fewer than 500
+   * means that none are left.
    */
   prunePortal(before: number): Promise<number>;
-  /** Notes that the key was used. Writes at most once a minute for each key. */
+  /** Records that the key was used. Writes at most once a minute for each key. */
   touch(id: string, now: number): void;
 }
 
 export interface KeyQuery extends PageQuery {
-  /** True lists only the keys of portal links, and false only all others. */
+  /** True lists only the keys of portal links; false lists only the others. */
   readonly portal?: boolean;
 }
 
 /** The audit trail. */
 export interface AuditStore {
   /**
-   * Returns the number of the entry's row. A tenant left open becomes that of the object if it is or was in the store,
-   * else `*`.
+   * Returns the number of the entry's row. If no tenant is given, it becomes that of the object if the object is or was
+   * in the store, and otherwise `*`.
    */
   add(entry: AuditEntry, now: number): Promise<number>;
   /** Adds `more` calls to the row, the last at `lastAt`. Returns false if the row was removed. */
@@ -52,8 +52,8 @@ export interface AuditStore {
   /** Lists entries in the order in which they were written. A tenant's page leaves out entries of `*`. */
   list(query: AuditQuery, caller?: Caller): Promise<Page<AuditRecord>>;
   /**
-   * Removes at most 500 of the entries from before that instant, oldest first, and returns the number removed. Fewer
-   * than 500 means that no more are left.
+   * Removes at most 500 entries from before that instant, oldest first, and returns how many. Fewer than 500 means that
+   * none are left.
    */
   prune(before: number): Promise<number>;
 }
@@ -71,8 +71,8 @@ export interface IdempotencyStore {
    * used the key.
    */
   recall(request: KeyedRequest, now: number): Promise<string | null>;
-  /** Remembers the response to a request whose method of the store takes no `once`. */
+  /** Remembers the response to a request whose method of the store does not take `once`. */
   remember(request: KeyedRequest, answer: string): Promise<void>;
-  /** Removes at most 500 expired keys, and returns the number removed. Fewer than 500 means that no more are left. */
+  /** Removes at most 500 expired keys, and returns how many. Fewer than 500 means that none are left. */
   prune(now: number): Promise<number>;
 }

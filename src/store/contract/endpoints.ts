@@ -25,12 +25,11 @@ export interface EndpointStore {
   tenantOf(endpoint: string): Promise<string | null>;
   list(query: EndpointQuery): Promise<Page<Endpoint>>;
   /**
-   * Replaces the endpoint's settings with those that `change` returns, all or nothing, and rejects with the error that
-   * it throws. `change` may run twice. Rejects with `already_created` if the uid belongs to another endpoint. Returns
-   * null if there is no such endpoint.
-   * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only. With `cancel`,
-   * deliveries held for an endpoint that this enables are `cancelled` from now on. Their rows are rewritten later, in
-   * steps that go on after a restart.
+   * Replaces the endpoint's settings with those that `change` returns: all of them, or none if it throws. `change` may
+   * run twice. Rejects with `already_created` if the uid belongs to another endpoint. Returns null if there is no such
+   * endpoint. Disabling and enabling rewrite no delivery, and a changed `events` affects only later events. With
+   * `cancel`, deliveries held for an endpoint that this enables are `cancelled` from now on. Their rows are rewritten
+   * later, in steps that continue after a restart.
    */
   update(
     tenant: string | null,
@@ -40,8 +39,8 @@ export interface EndpointStore {
     held?: "release" | "cancel",
   ): Promise<Endpoint | null>;
   /**
-   * Gives the endpoint of this uid the settings that `settingsOf` returns, or adds it, in one transaction: if several
-   * callers do so at the same time, only one of them adds it. Rejects as `add` and `update` do.
+   * Gives the endpoint with this uid the settings that `settingsOf` returns, or adds it, in one transaction: if several
+   * callers do so at the same time, only one of them adds it. Rejects like `add` and `update`.
    */
   put(
     named: NamedEndpoint,
@@ -49,17 +48,20 @@ export interface EndpointStore {
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }>;
-  /** Disables the endpoint. Returns false if it is disabled already or has another URL by now. */
+  /** Disables the endpoint. Returns false if it is already disabled, or has another URL by now. */
   disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
   /** Returns null if there is no such endpoint. */
   health(tenant: string | null, id: string): Promise<EndpointHealth | null>;
-  /** Returns when the endpoint began to fail without a success, or null if it does not fail or this is not known. */
+  /**
+   * Returns the time at which the endpoint began to fail without a success. Null if it is not failing, or if the time
+   * is unknown.
+   */
   failingSince(endpoint: string): Promise<number | null>;
   /** Cancels the endpoint's open deliveries and keeps its history. Returns false if there is no such endpoint. */
   delete(tenant: string | null, id: string, now: number): Promise<boolean>;
   /**
-   * Removes endpoints that were deleted before that instant and that no delivery and no job names any more, with all
-   * rows kept for them. Begins after `from`, and looks at no more than 500.
+   * Removes endpoints that were deleted before that instant, with all their rows, once no delivery or job refers to
+   * them. Begins after `from`, and looks at no more than 500.
    */
   prune(before: number, from: string | null): Promise<Pruned>;
   /** Returns the exact event types outside `known` that endpoints have chosen, sorted by name. */
@@ -69,9 +71,9 @@ export interface EndpointStore {
 }
 
 /**
- * Settings of the endpoint that cannot be read have their defaults in `settings`; the values returned for them take
- * effect. The function must be pure: a store whose rows are shared may call it on the row that it read, find when it
- * writes that the row has changed, and call it again.
+ * Settings of the endpoint that cannot be read have their defaults in `settings`, and the values returned for them take
+ * effect. The function must be pure: a store whose rows are shared may call it on the row that it read, find on writing
+ * that the row has changed, and call it again.
  */
 export type ChangeSettings = (settings: EndpointSettings, endpoint: Endpoint) => EndpointSettings;
 
@@ -84,7 +86,7 @@ export interface TypeInUse {
 
 /**
  * The orders of a list of endpoints other than by age. With `oldest`, the list begins with the host that sorts first,
- * the most failures in a row, the last success longest ago, or the latest last failure; with `newest` it begins at the
+ * the most failures in a row, the least recent last success, or the most recent failure. With `newest` it begins at the
  * other end.
  */
 export type EndpointSort = "host" | "failing" | "last_success" | "last_failure";
@@ -97,7 +99,7 @@ export interface EndpointQuery extends PageQuery {
   /** The URL in the form that the endpoint shows. */
   readonly url?: string;
   readonly uid?: string;
-  /** Lists endpoints whose id, URL, uid, description or tenant contains this text, in upper or lower case. */
+  /** Lists endpoints whose id, URL, uid, description or tenant contains this text, ignoring case. */
   readonly match?: string;
   /** Lists only the endpoints with these ids. */
   readonly ids?: readonly string[] | undefined;
@@ -107,8 +109,8 @@ export interface EndpointQuery extends PageQuery {
 export interface SecretStore {
   get(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null>;
   /**
-   * Stores the next secret beside the current one. It takes over at once if it is due by `now`, even from secrets that
-   * cannot be read.
+   * Adds the next secret to the current one. It takes over at once if it is due by `now`, even from secrets that cannot
+   * be read.
    */
   rotate(tenant: string | null, id: string, next: NextSecret, now: number, once?: Once<Rotation>): Promise<Rotation>;
   /** Makes the next secret the current one. */
@@ -116,8 +118,8 @@ export interface SecretStore {
   /** Removes the next secret. */
   abandon(tenant: string | null, id: string): Promise<Rotation>;
   /**
-   * Makes at most 500 next secrets current that are due by `now`, and returns their endpoints, because the sender must
-   * be notified. A later call with an earlier `now` takes nothing back.
+   * Makes at most 500 next secrets that are due by `now` current, and returns their endpoints, because the sender must
+   * be notified. A later call with an earlier `now` undoes nothing.
    */
   switchDue(now: number): Promise<readonly string[]>;
 }
@@ -126,12 +128,12 @@ export type Rotation =
   | { readonly result: "not_found" | "rotation_in_progress" | "not_rotating" | "damaged" }
   | { readonly result: "done"; readonly secrets: SigningSecrets };
 
-/** The private keys of tenants, one each and a second one during a rotation: `docs/interface.md` §5. */
+/** The private keys of tenants: one each, and a second one during a rotation (`docs/interface.md` §5). */
 export interface SigningKeyStore {
-  /** Null if the tenant has none: an endpoint that chooses `ed25519` makes it, in the same transaction. */
+  /** Null if the tenant has none. An endpoint that chooses `ed25519` creates it, in the same transaction. */
   get(tenant: string): Promise<SigningKeys | "damaged" | null>;
   /**
-   * Stores the next private key beside the current one. It takes over at once if it is due by `now`, even from keys that
+   * Adds the next private key to the current one. It takes over at once if it is due by `now`, even from keys that
    * cannot be read, and if the tenant has none.
    */
   rotate(tenant: string, next: NextSecret, now: number, once?: Once<KeyRotation>): Promise<KeyRotation>;
@@ -139,11 +141,9 @@ export interface SigningKeyStore {
   complete(tenant: string, now: number, once?: Once<KeyRotation>): Promise<KeyRotation>;
   /** Removes the next key. */
   abandon(tenant: string): Promise<KeyRotation>;
-  /** Says whether anyone may read the public keys. Returns false if the tenant has no key. */
+  /** Sets whether anyone may read the public keys. Returns false if the tenant has no key. */
   publish(tenant: string, published: boolean): Promise<boolean>;
-  /**
-   * Makes at most 500 next keys current that are due by `now`. A later call with an earlier `now` takes nothing back.
-   */
+  /** Makes at most 500 next keys that are due by `now` current. A later call with an earlier `now` undoes nothing. */
   switchDue(now: number): Promise<readonly SwitchedKey[]>;
 }
 

@@ -1,23 +1,23 @@
-/** The contract for the event types that operators keep in the store, beside those of the configuration. */
+/** The contract for the event types that operators keep in the store, in addition to those of the configuration. */
 import type { StoredType } from "../../domain/events/catalogue.ts";
 
 export interface EventTypeStore {
   /**
-   * Returns how often types have changed, on whatever node. Cheap, because a node asks each second whether another has
-   * changed one.
+   * Returns how often types have changed, on whatever node. The call is cheap, because a node asks each second whether
+   * another node has changed one.
    */
   revision(): Promise<number>;
   list(): Promise<StoredTypes>;
   /**
    * Replaces the type with what `change` returns, or adds it, and rejects with the error that `change` throws. `change`
-   * must be pure, because it may run twice. Nothing changes, and the revision stays, if the type was the same before.
-   * Rejects with `event_type_limit` for a new type where there are too many.
+   * must be pure, because it may run twice. If the type stays the same, nothing changes, including the revision.
+   * Rejects with `event_type_limit` for a new type if there are too many.
    */
   put(name: string, change: (before: StoredType | null) => StoredType): Promise<PutType>;
   /**
-   * Deletes the type, and returns the revision, or null if there is none. Rejects with `event_type_in_use` if an
-   * endpoint chose it by its name, or an event of it is kept. An endpoint that is registered or changed meanwhile cannot
-   * choose it: that rejects with `validation_failed`.
+   * Deletes the type and returns the revision, or null if there is no such type. Rejects with `event_type_in_use` if an
+   * endpoint chose it by its name, or an event of it is kept. An endpoint that is registered or changed at the same
+   * time cannot choose it: that rejects with `validation_failed`.
    */
   delete(name: string, now: number): Promise<number | null>;
   /** Lets endpoints choose deleted types of these names again, because the configuration has them now. */

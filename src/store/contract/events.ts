@@ -9,9 +9,9 @@ import type { Outcome } from "../../domain/deliveries/attempt.ts";
 
 export interface EventStore {
   /**
-   * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order.
-   * A delivery whose endpoint `hasCapacity` is `fresh`: it must be handed over at once, because only a restart reads it
-   * again. The others wait on disk, due now. Rejects with `fan_out_too_large` over 20,000 deliveries.
+   * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order. A
+   * delivery whose endpoint `hasCapacity` is `fresh`: it must be handed over at once, because only a restart reads it
+   * again. The others wait on disk, due now. Rejects with `fan_out_too_large` if there are more than 20,000 deliveries.
    * A draft with an idempotency key that the tenant has used creates no event: its publication is that of the first
    * event, or all drafts are rejected with `idempotency_mismatch`.
    */
@@ -21,29 +21,29 @@ export interface EventStore {
     hasCapacity: HasCapacity,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]>;
-  /** Starts a new round for the event's failed deliveries; with `force` for the delivered ones too. */
+  /** Starts a new round for the event's failed deliveries. With `force`, also for the delivered ones. */
   replay(tenant: string | null, event: string, scope: ReplayScope, now: number, once?: Once<Replay>): Promise<Replay>;
   /**
    * Cancels the event's open deliveries, or only the one to `endpoint`, and makes no more attempts for them. An attempt
-   * that is on the wire is still recorded, and a success makes its delivery `delivered`.
+   * on the wire is still recorded, and a success makes its delivery `delivered`.
    */
   cancel(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal>;
   /** Cancels the event, then erases its data and the responses to it. Its rows stay. A second erasure keeps the time of the first. */
   erase(tenant: string | null, event: string, now: number): Promise<Withdrawal>;
   /**
-   * Returns the milliseconds that ids are ahead of the clock, because the last one was made while the clock was ahead;
-   * null if they are not.
+   * Returns by how many milliseconds ids are ahead of the clock, because the last one was made while the clock was
+   * ahead. Null if they are not.
    */
   idsAheadMs(now: number): number | null;
 }
 
 /**
- * Returns true if memory can take one more delivery of this endpoint. It reads this process's memory alone, so a store
- * may call it wherever it decides which deliveries are fresh: within its transaction or after the commit.
+ * Returns true if memory can take one more delivery of this endpoint. Reads only this process's memory, so a store may
+ * call it wherever it decides which deliveries are fresh: within its transaction or after the commit.
  */
 export type HasCapacity = (endpoint: string) => boolean;
 
-/** The deliveries that a commit made and that the caller must now have sent. */
+/** The deliveries that a commit created and that the caller must now have sent. */
 export interface Handover {
   readonly fresh: readonly Claim[];
   readonly waiting: readonly Waiting[];
@@ -84,7 +84,7 @@ export type Withdrawal =
        * the dispatcher, which may hold them.
        */
       readonly deliveries: readonly WithdrawnDelivery[];
-      /** The number of them that were open. */
+      /** The number of these deliveries that were open. */
       readonly cancelled: number;
     };
 
@@ -94,18 +94,18 @@ export interface DeliveryStore {
   readonly dueAtOnce: number;
   /**
    * Returns the waiting deliveries of one endpoint that come after `after` and are due by `until`, in order of (due,
-   * event). A page shorter than `limit` means there are no more of them; `nextDueAt` is when the first one that is not
-   * in the page falls due.
+   * event). A page shorter than `limit` means there are no more of them. `nextDueAt` is the time at which the first one
+   * beyond the page falls due.
    */
   due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
   /**
    * Does the same as `due`, but only for first attempts by the ladder. It skips a bounded number of others, so it may
-   * find none before the end: `reached` has the place where it stopped.
+   * find none before the end. `reached` has the place where it stopped.
    */
   dueFirst(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
   /**
    * Returns the earliest due time of each endpoint with waiting deliveries, in the store's own order: at most `limit`
-   * endpoints that come after `after` (the last one of the page before; null for the first page).
+   * endpoints that come after `after`, the last one of the previous page (null for the first page).
    */
   earliestDue(after: string | null, limit: number): Promise<Map<string, number>>;
   /** Returns at most 500 waiting deliveries of one endpoint after this position, due or not, without the bodies. */
@@ -116,22 +116,22 @@ export interface DeliveryStore {
    */
   fresh(after: PendingDelivery | null, limit: number): Promise<readonly PendingDelivery[]>;
   /**
-   * Adds the attempts and moves their deliveries. An attempt that its delivery has moved on from (`superseded`) is
-   * kept and changes nothing, except that a success always wins. The result still has the place where the delivery
-   * waits now, because the caller that held it for this attempt holds it no more.
+   * Adds the attempts and moves their deliveries. An attempt that its delivery has moved on from (`superseded`) is kept
+   * and changes nothing, except that a success always wins. The result still has the place where the delivery waits
+   * now, because the caller no longer holds it for this attempt.
    */
   record(attempts: readonly EndedAttempt[]): Promise<Recorded[]>;
   /**
    * Returns deliveries from memory to the disk: writes the fresh ones as waiting and due by now, and returns the
-   * position of each one that waits. Deliveries that have ended meanwhile are left out.
+   * position of each one that waits. Leaves out deliveries that have ended in the meantime.
    */
   park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]>;
 
   // --- attempts that were asked for by hand ---
 
   /**
-   * Requests one attempt outside the ladder. The request survives restarts, and ends when the attempt was made, or its
-   * delivery is delivered, cancelled or erased. A second request before that changes nothing.
+   * Requests one attempt outside the ladder. The request survives restarts, and ends when the attempt has been made, or
+   * its delivery is delivered, cancelled or erased. A second request before that changes nothing.
    */
   requestAttempt(
     tenant: string | null,
@@ -140,15 +140,16 @@ export interface DeliveryStore {
     once?: Once<AttemptRequest>,
   ): Promise<AttemptRequest>;
   /**
-   * Returns the claim for that attempt, or null if none is requested any more. It takes nothing: a caller that holds
-   * another claim of this delivery must let it end first. Null for fresh deliveries too, because memory holds them.
+   * Returns the claim for that attempt, or null if none is requested any more. It does not take the claim: a caller
+   * that holds another claim of this delivery must let it end first. Null for fresh deliveries too, because memory
+   * holds them.
    */
   requestedAttempt(delivery: string): Promise<Claim | null>;
-  /** Lists requested attempts in the store's own order: at most `limit` after the last one of the page before. */
+  /** Lists requested attempts in the store's own order: at most `limit` after the last one of the previous page. */
   requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]>;
 }
 
-/** A committed delivery that waits on disk: the horizon must be lowered to it in the same turn. */
+/** A committed delivery that waits on disk. The horizon must be lowered to it in the same turn. */
 export interface Waiting extends Position {
   readonly endpoint: string;
   /** Present if observers are not notified, because the delivery is of a test. */
@@ -171,18 +172,18 @@ export interface DuePage {
 
 export interface EndedAttempt {
   readonly claim: Claim;
-  /** The URL to which the attempt went, as it was then. */
+  /** The URL of the endpoint when the attempt was made. */
   readonly url: string;
   readonly startedAt: number;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
-  /** The version of the secret that signed the specified header; null if nothing was signed. */
+  /** The version of the secret that signed the specified header. Null if nothing was signed. */
   readonly secretVersion: number | null;
 }
 
 export interface Recorded {
   readonly result: "applied" | "superseded";
-  /** The place where the delivery waits for its next attempt; null if it does not wait. */
+  /** The place where the delivery waits for its next attempt. Null if it does not wait. */
   readonly waiting: Waiting | null;
 }
 
@@ -193,11 +194,11 @@ export interface EventDelivery {
 
 /** A delivery for which no more attempts may start. */
 export interface WithdrawnDelivery extends EventDelivery {
-  /** Present if observers are not notified: the delivery is of a test, or lost only an attempt that was requested. */
+  /** Present if observers are not notified: the delivery is of a test, or lost only a requested attempt. */
   readonly isQuiet?: true;
 }
 
 export type AttemptRequest =
-  /** Settled: delivered or cancelled. Gone: the event was erased. */
+  /** Settled means delivered or cancelled. Gone means that the event was erased. */
   | { readonly result: "not_found" | "settled" | "endpoint_deleted" | "gone" }
   | ({ readonly result: "requested" } & EventDelivery);

@@ -10,18 +10,16 @@ export interface JobStore {
   plan(set: JobSet, caller?: Caller): Promise<JobPlan>;
   /**
    * Stores the set and lets the job run, or creates nothing if the set has another number of deliveries than `expect`.
-   * Both this and `plan` read no more than 500 rows in a turn.
+   * Like `plan`, reads no more than 500 rows in a turn.
    */
   add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob>;
-  /**
-   * Returns the job with its results at each endpoint: at most 100 endpoints, the one with the most deliveries first.
-   */
+  /** Returns the job with its results at each endpoint: at most 100 endpoints, those with the most deliveries first. */
   get(tenant: string | null, id: string): Promise<WholeJob | null>;
   /** Lists jobs in the order of creation. A tenant's page leaves out jobs over every tenant's deliveries. */
   list(query: JobQuery): Promise<Page<Job>>;
   /**
    * Returns null if there is no such job. A job that has ended stays as it is, and so does a job whose canary failed,
-   * unless `after` says how to go on. `after` means nothing for any other job.
+   * unless `after` says how to go on. `after` has no effect on any other job.
    */
   steer(
     tenant: string | null,
@@ -33,7 +31,7 @@ export interface JobStore {
 
   // --- for the runner ---
 
-  /** Returns at most 500 jobs: those that run, and cancelled ones that still have rows. */
+  /** Returns at most 500 jobs: those that are running, and cancelled ones that still have rows. */
   open(): Promise<readonly OpenJob[]>;
   /** Returns at most 500 of the job's endpoints after `after` that have deliveries left, in the store's own order. */
   endpoints(job: string, after: string | null): Promise<readonly JobEndpoint[]>;
@@ -41,21 +39,21 @@ export interface JobStore {
   step(job: string, takes: readonly JobTake[], now: number): Promise<JobStep>;
   /**
    * Marks a running job as done if it has no deliveries left, and removes at most 500 rows of a cancelled job. Returns
-   * true if there is nothing to do for the job now; a paused one needs the call again once it is resumed.
+   * true if there is nothing to do for the job now. A paused one needs the call again once it is resumed.
    */
   close(job: string, now: number): Promise<boolean>;
-  /** Removes jobs that ended before that instant. Begins after `from`; touches, and looks at, no more than 500 rows. */
+  /** Removes jobs that ended before that instant. Begins after `from`, and reads and changes no more than 500 rows. */
   prune(before: number, from: string | null): Promise<Pruned>;
 }
 
 export interface JobQuery extends PageQuery {
-  /** Only jobs whose filter names one of these. */
+  /** Lists only jobs whose filter names one of these. */
   readonly endpoints?: readonly string[] | undefined;
-  /** Only jobs that concern this endpoint: their filter names it, or their set has deliveries to it. */
+  /** Lists only jobs that concern this endpoint: their filter names it, or their set has deliveries to it. */
   readonly endpoint?: string | undefined;
   readonly statuses?: readonly JobStatus[] | undefined;
   readonly actions?: readonly JobAction[] | undefined;
-  /** Lists only jobs that run or are paused, without reading the others. */
+  /** Lists only jobs that are running or paused, without reading the others. */
   readonly isOpen?: boolean;
 }
 
@@ -67,7 +65,7 @@ export type JobSet = Pick<NewJob, "tenant" | "action" | "filter">;
 
 export interface JobPlan {
   readonly matched: number;
-  /** The endpoint with the most deliveries is first. */
+  /** Sorted by the number of deliveries, the most first. */
   readonly endpoints: readonly PlannedEndpoint[];
   readonly left: readonly LeftOfEndpoint[];
 }
@@ -75,11 +73,11 @@ export interface JobPlan {
 export interface PlannedEndpoint {
   readonly endpoint: string;
   readonly matched: number;
-  /** The deliveries whose last attempt had no response in time: the receiver may have handled them. */
+  /** The number of deliveries whose last attempt had no response in time. The receiver may have handled them. */
   readonly timedOut: number;
 }
 
-/** The deliveries that match the filter, but cannot be sent now. */
+/** The deliveries that match the filter but cannot be sent now. */
 export interface LeftOfEndpoint {
   readonly endpoint: string;
   readonly deliveries: number;
@@ -100,9 +98,9 @@ export interface OpenJob {
 
 export interface JobEndpoint {
   readonly endpoint: string;
-  /** The deliveries whose turn has not come. */
+  /** The number of deliveries whose turn has not come. */
   readonly planned: number;
-  /** The deliveries that were handed over and not attempted yet. */
+  /** The number of deliveries that were handed over but not attempted yet. */
   readonly released: number;
   readonly delivered: number;
 }
@@ -110,7 +108,7 @@ export interface JobEndpoint {
 export interface JobTake {
   readonly endpoint: string;
   readonly limit: number;
-  /** True if the step must first skip released deliveries that will not be attempted for the job any more. */
+  /** True if the step must first skip released deliveries that will no longer be attempted for the job. */
   readonly check: boolean;
 }
 

@@ -6,8 +6,8 @@ export interface OperationsStore {
   /** Returns null if sending is not paused. */
   getPause(): Promise<Pause | null>;
   /**
-   * Pauses all sending until `resume`. A pause that the disk does not take is not `saved`: it is kept in memory,
-   * written as soon as there is space, and lost by a restart before that. A pause that is on stays as it was. Returns
+   * Pauses all sending until `resume`. A pause that does not fit on the disk is not `saved`: it is kept in memory,
+   * written as soon as there is space, and lost by a restart before that. An existing pause stays as it was. Returns
    * the pause in effect.
    */
   pause(pause: Pause): Promise<Pause>;
@@ -16,42 +16,43 @@ export interface OperationsStore {
   /** Returns the store's size on disk. */
   size(): Promise<StoreSize>;
   /**
-   * Copies what is committed now into a file of its own, checks the copy, and removes older backups. Publishes go on
-   * meanwhile. The secrets in a backup cannot be read without `secret.key`, which the copy contains only if a
-   * passphrase seals it. Rejects with `backup_running` while another backup is made, and otherwise with
-   * `backup_failed`, whose detail says what to do. A failed backup leaves no file.
+   * Copies the current state into a separate file, checks the copy, and removes older backups. Publishes go on during
+   * that time. The secrets in a backup cannot be read without `secret.key`, which the copy contains only if a
+   * passphrase seals it. Rejects with `backup_running` during another backup, and otherwise with `backup_failed`, whose
+   * detail says what to do. A failed backup leaves no file.
    */
   backup(place: BackupPlace, now: number): Promise<BackupFile>;
   /**
-   * Explains to people why this store makes no backups: `backup` always rejects with this text. Null if it makes them.
+   * Explains to people why this store makes no backups, and `backup` always rejects with this text. Null if it makes
+   * them.
    */
   readonly noBackups: string | null;
   /**
-   * Seals everything with another `secret.key`. No endpoint's secret changes, and nothing stops meanwhile. A call
+   * Seals everything with another `secret.key`. No endpoint's secret changes, and nothing stops in the meantime. A call
    * during a change returns the result of that change; a backup waits for it. Rejects with `backup_running`, with
    * `key_not_changeable` if this store may not change the file, and with `rekey_failed`.
    */
   rekey(): Promise<Rekeyed>;
-  /** Returns the latest backup that this process or an earlier one made; null if there is none. */
+  /** Returns the latest backup that this process or an earlier one made, or null if there is none. */
   lastBackup(): Promise<BackupFile | null>;
   /**
-   * Describes the damaged database that this one was repaired from; null if there was none, or its file was removed.
+   * Describes the damaged database from which this one was repaired. Null if there was none, or if its file was
+   * removed.
    */
   damage(): Promise<Damage | null>;
-  /** Returns the move of the store that was begun and neither finished nor given up; null if there is none. */
+  /** Returns the move of the store that was begun and neither finished nor given up, or null if there is none. */
   openMove(): Promise<OpenMove | null>;
-  /** The number of the last step of the schema. */
   readonly schemaVersion: number;
 }
 
 export interface OpenMove {
-  /** Null if the time is not known. */
+  /** Null if the time is unknown. */
   readonly since: number | null;
 }
 
 export interface StoreSize {
   readonly databaseBytes: number;
-  /** The bytes of the write-ahead log, whose commits are not in the database file yet. */
+  /** The size of the write-ahead log in bytes. Its commits are not in the database file yet. */
   readonly logBytes: number;
 }
 
@@ -59,7 +60,7 @@ export interface BackupPlace {
   readonly dir: string;
   /** True if the directory may be created. */
   readonly mayMake: boolean;
-  /** The number of backups to keep, including this one; 0 keeps all. */
+  /** The number of backups to keep, including this one. 0 keeps all. */
   readonly keep: number;
   /** The passphrase that seals `secret.key` in the copy. Without one, the copy does not contain the key. */
   readonly passphrase?: string | undefined;
@@ -72,7 +73,7 @@ export interface BackupFile {
   readonly at: number;
   readonly bytes: number;
   readonly schema: number;
-  /** The endpoints that are not deleted. */
+  /** The number of endpoints that are not deleted. */
   readonly endpoints: number;
   readonly events: number;
   /** The hash of the whole file, in hexadecimal. */
@@ -85,11 +86,11 @@ export interface Rekeyed {
   readonly keyFile: string;
   /** Identifies the new key without revealing anything about it. */
   readonly keyId: string;
-  /** The path at which the old key is kept; null if its file no longer existed. */
+  /** The path at which the old key is kept. Null if its file no longer existed. */
   readonly kept: string | null;
-  /** The number of endpoints sealed anew, including that of the alerts. */
+  /** The number of endpoints that were sealed anew, including the alert endpoint. */
   readonly resealed: number;
-  /** The endpoints with a sealed value that the old key did not open either. */
+  /** The endpoints with a sealed value that even the old key did not open. */
   readonly damaged: readonly string[];
 }
 
@@ -97,7 +98,7 @@ export interface Rekeyed {
 export interface Damage {
   /** The time at which the damage was found. */
   readonly at: number;
-  /** The damaged database. Whoever removes the file removes this report too. */
+  /** The damaged database. Removing the file also removes this report. */
   readonly file: string;
   /** The damaged pages by table or index, as far as the search got. */
   readonly pages: readonly DamagedPages[];
@@ -111,29 +112,29 @@ export interface Damage {
 export interface DamagedLog {
   /** The path of a copy of the log, made before anything was written over it. */
   readonly file: string;
-  /** A transaction holds one request or more. */
+  /** A transaction holds one or more requests. */
   readonly transactions: number;
   readonly pages: number;
 }
 
 export interface LostRows extends Lost {
-  /** The times at which the events of these rows were received lie between the two; null if that is not known. */
+  /** The events of these rows were received between these two times. Null if unknown. */
   readonly from: number | null;
   readonly until: number | null;
 }
 
-/** Upkeep. Each call touches at most 500 rows, and reads at most 500 events or attempts. */
+/** Upkeep. Each call changes at most 500 rows, and reads at most 500 events or attempts. */
 export interface UpkeepStore {
   /**
-   * Removes events and all rows that belong to them. Removes an event only if none of its deliveries is open, and if it
-   * was received and last attempted before `rules.failed` when a delivery failed, or else before `rules.delivered`.
-   * Begins after `from`.
+   * Removes events and all rows that belong to them. An event is removed only if none of its deliveries is open. If a
+   * delivery failed, the event must have been received and last attempted before `rules.failed`, and otherwise before
+   * `rules.delivered`. Begins after `from`.
    */
   pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned>;
   /**
    * Fails the held deliveries that were due before `before`, if their endpoint has been disabled and unchanged since
-   * then. Each gets an attempt with the error `held_expired`. Returns the number of deliveries; fewer than 500 means
-   * that no more are left.
+   * then. Each gets an attempt with the error `held_expired`. Returns the number of deliveries. Fewer than 500 means
+   * that none are left.
    */
   expireHeld(before: number, now: number): Promise<number>;
   /**
@@ -145,7 +146,7 @@ export interface UpkeepStore {
   forgetResponses(before: number): Promise<number>;
   /**
    * Returns free space of the store to its disk, a little at a time, once much of it is free. Returns the number of
-   * bytes; 0 means that not much is free, or that the store cannot do this.
+   * bytes. 0 means that not much is free, or that the store cannot do this.
    */
   giveBack(): Promise<number>;
   /**
@@ -161,29 +162,29 @@ export interface UpkeepStore {
   condition(): Promise<Condition>;
 }
 
-/** Instants: events that ended before them are removed. */
+/** Events that ended before these instants are removed. */
 export interface PruneRules {
   readonly delivered: number;
   readonly failed: number;
 }
 
 export interface Pruned {
-  /** The number of objects removed, without the rows that belonged to them. */
+  /** The number of objects removed, not counting the rows that belonged to them. */
   readonly pruned: number;
-  /** An opaque place at which to go on; null at the end. */
+  /** An opaque place at which to continue. Null at the end. */
   readonly next: string | null;
 }
 
 export interface Condition {
-  /** `ready` means that publishes are accepted now. */
+  /** `ready` means that the store accepts publishes now. */
   readonly state: "ready" | "disk_full" | "store_unavailable";
-  /** Explains to people why the write-ahead log keeps growing; null while it does not. */
+  /** Explains to people why the write-ahead log keeps growing. Null while it does not. */
   readonly trouble: string | null;
-  /** Present while the database cannot be used for another reason than a full disk. */
+  /** Present while the database cannot be used for a reason other than a full disk. */
   readonly outage?: Outage | null;
 }
 
-/** The database does not answer, or refuses what it is asked. */
+/** The database does not answer, or refuses what it is asked to do. */
 export interface Outage {
   readonly since: number;
   /** Tells people what is wrong, and what to do about it. */
@@ -191,7 +192,7 @@ export interface Outage {
 }
 
 export interface Space extends Condition {
-  /** Null if this is not known, because the disk is on another host. */
+  /** Null if unknown, because the disk is on another host. */
   readonly freeBytes: number | null;
   readonly floorBytes: number;
 }

@@ -7,9 +7,9 @@ import type { EventStatus, ShownStatus } from "../../domain/deliveries/delivery.
 
 export interface Page<T> {
   readonly data: readonly T[];
-  /** Opaque; null at the end of the list. */
+  /** Opaque. Null at the end of the list. */
   readonly nextCursor: string | null;
-  /** The time for a page ran out. The page is short, perhaps empty, and the list still goes on. */
+  /** Present if the time for a page ran out. The page is short, perhaps empty, and the list still continues. */
   readonly cutShort?: true;
   /** Present if the query asks for it. */
   readonly total?: Total;
@@ -17,10 +17,10 @@ export interface Page<T> {
   readonly searched?: Searched;
 }
 
-/** The part of the events whose data a page has searched. */
+/** The part of the events whose data has been searched for a page. */
 export interface Searched {
   readonly events: number;
-  /** The time at which the last of them was received; null if none is left. */
+  /** The time at which the last of them was received. Null if none is left. */
   readonly until: number | null;
 }
 
@@ -32,12 +32,12 @@ export interface Total {
 }
 
 /**
- * The client for which a long read is made. Callers take turns. A read whose caller has gone is abandoned, and rejects
+ * The client for which a long read is made. Callers take turns. If its caller has gone, a read is abandoned and rejects
  * with `request_timeout`.
  */
 export interface Caller {
   readonly name: string;
-  /** Calls `run` when the caller has gone, never synchronously. The function that it returns cancels that. */
+  /** Calls `run` when the caller has gone, but never synchronously. The returned function cancels that. */
   whenGone(run: () => void): () => void;
 }
 
@@ -49,7 +49,7 @@ export interface PageQuery {
   readonly total?: boolean;
 }
 
-/** The time at which the event was received; `until` is exclusive. */
+/** The time at which the event was received. `until` is exclusive. */
 export interface Period {
   readonly since?: number;
   readonly until?: number;
@@ -64,7 +64,7 @@ export interface ResultFilter {
   readonly statusCode?: StatusCodes;
 }
 
-/** A range of status codes, both ends included. */
+/** A range of status codes, including both ends. */
 export interface StatusCodes {
   readonly least: number;
   readonly most: number;
@@ -104,17 +104,23 @@ export interface ReadStore {
    */
   listAttempts(query: AttemptQuery, caller?: Caller): Promise<Page<Attempt> | null>;
   /**
-   * Lists attempts in the order of their events, then by number: an order by starts would cost every success an index
-   * entry. Works for a deleted endpoint too. Returns null if the endpoint never existed.
+   * Lists attempts in the order of their events, then by number, because an order by starts would cost every success an
+   * index entry. Works for a deleted endpoint too. Returns null if the endpoint never existed.
    */
   listEndpointAttempts(query: EndpointAttemptQuery, caller?: Caller): Promise<Page<Attempt> | null>;
   /** Lists each tenant that ever published or registered something, in the order in which they first did. */
   listTenants(query: TenantQuery, caller?: Caller): Promise<Page<TenantSummary>>;
-  /** Returns the kind of a name whose object never existed, or is hidden from the tenant; null if there is none. */
+  /**
+   * Returns the kind of the first name whose object never existed or is hidden from the tenant, or null if there is
+   * none.
+   */
   unknownName(tenant: string | null, names: Names): Promise<keyof Names | null>;
 }
 
-/** The names in a filter. Types belong to all tenants. Events and deleted endpoints are unknown once their rows go. */
+/**
+ * The names in a filter. Types belong to all tenants. Events and deleted endpoints are unknown once their rows have
+ * been removed.
+ */
 export interface Names {
   readonly type?: string | undefined;
   readonly endpoint?: string | undefined;
@@ -122,12 +128,12 @@ export interface Names {
 }
 
 /**
- * With `oldest`, tenants are sorted by name, or the one with the most endpoints or the most published events is first;
- * with `newest`, the list begins at the other end.
+ * With `oldest`, tenants are sorted by name, or begin with the one that has the most endpoints or the most published
+ * events. With `newest`, the list begins at the other end.
  */
 export interface TenantQuery extends PageQuery {
   readonly sort?: "name" | "endpoints" | "published";
-  /** Events published since then are counted: a whole minute, at most an hour ago. */
+  /** Counts events published since then: a whole minute, at most an hour ago. */
   readonly since: number;
 }
 
@@ -135,7 +141,7 @@ export interface TenantSummary {
   readonly name: string;
   /** The number of endpoints that are not deleted. */
   readonly endpoints: number;
-  /** The number of events since then, without tests and without events of the last second. */
+  /** The number of events since then, without tests and without the last second. */
   readonly published: number;
 }
 
@@ -177,7 +183,7 @@ export interface EventSummary extends EventLabels {
 }
 
 export interface EventView extends EventSummary {
-  /** The bytes of `data` as they were published; null once they were erased, and if damage to the store lost them. */
+  /** The bytes of `data` as they were published. Null if they were erased, or if damage to the store lost them. */
   readonly data: Uint8Array | null;
   /** The first 100 deliveries. */
   readonly deliveries: readonly DeliveryView[];
@@ -195,7 +201,7 @@ export interface DeliveryView {
   readonly status: ShownStatus;
   readonly attempts: number;
   readonly round: number;
-  /** The place on the ladder of the attempt to come; null unless one is to come. */
+  /** The place of the next attempt on the ladder. Null if there is no next attempt. */
   readonly retry: number | null;
   /** Null unless the delivery is pending. */
   readonly nextAttemptAt: number | null;
@@ -222,7 +228,7 @@ export interface Attempt {
   readonly detail: string;
   readonly remoteAddress: string | null;
   /**
-   * Tells if the endpoint's present secret signed the specified header, or an earlier one; null if nothing was signed.
+   * Whether the endpoint's current secret signed the specified header, or an earlier one. Null if nothing was signed.
    */
   readonly secret: "current" | "previous" | null;
   readonly phases: Phases;

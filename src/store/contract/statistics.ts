@@ -1,7 +1,7 @@
 /**
  * The contract for statistics. Counters of published events and of the outcomes of attempts are kept by minute: in
  * total, by tenant and by endpoint. They are counted in memory after each commit and written with the first commit of a
- * second, 500 rows at most: a crash loses the counts of the last second, or somewhat more if many hundreds of endpoints
+ * second, 500 rows at most. A crash loses the counts of the last second, or somewhat more if many hundreds of endpoints
  * are called in one second. Tests are not counted.
  */
 import type { FailureGroup, Parts } from "../../domain/deliveries/failure.ts";
@@ -16,28 +16,28 @@ export interface StatisticsStore {
   /** Writes the counts that no other commit has written. Must be called each second. */
   save(): Promise<void>;
   /**
-   * Removes at most 500 rows of minutes that were over before that instant, and returns the number removed. Fewer than
-   * 500 means that no more are left.
+   * Removes at most 500 rows of minutes that were over before that instant, and returns how many. Fewer than 500 means
+   * that none are left.
    */
   prune(before: number): Promise<number>;
   /**
-   * Counts at most 500 rows, beginning at `from`; pass `next` to the following step. The counts of all steps add up.
+   * Counts at most 500 rows, beginning at `from`. Pass `next` to the following step. The counts of all steps add up.
    */
   census(from: string | null): Promise<CensusStep>;
   /**
-   * Groups the deliveries that have failed, or have failed and are tried again, of events received since `query.since`;
-   * tests are left out. The groups are correct after every replay, cancel and prune.
-   * Returns null if the tenant has, and had, no such endpoint.
+   * Groups the deliveries that have failed, or are being retried after a failure, of events received since
+   * `query.since`. Tests are left out. The groups are correct after every replay, cancel and prune. Returns null if the
+   * tenant has, and had, no such endpoint.
    */
   failures(query: FailureQuery, caller?: Caller): Promise<FailureReport | null>;
   /**
-   * Returns endpoints that failed at least 20 times in a row, or for five minutes, the most failures in a row first.
-   * A null tenant means all tenants.
+   * Returns endpoints that failed at least 20 times in a row, or for five minutes, the most failures in a row first. A
+   * null tenant means all tenants.
    */
   failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
 }
 
-/** Leaves out tests and what is deleted, except a test that has been waiting since the process stopped. */
+/** Leaves out tests and deleted objects, except a test that has been waiting since the process stopped. */
 export interface Census {
   readonly pending: number;
   readonly held: number;
@@ -45,14 +45,14 @@ export interface Census {
   readonly enabled: number;
   readonly disabled: number;
   /**
-   * The deliveries due within the next hour, by the minute of their next attempt. Overdue ones count for the present
-   * minute.
+   * The number of deliveries due within the next hour, by the minute of their next attempt. Overdue ones count for the
+   * current minute.
    */
   readonly due: ReadonlyMap<number, number>;
 }
 
 export interface CensusStep extends Census {
-  /** Opaque; null at the end. */
+  /** Opaque. Null at the end. */
   readonly next: string | null;
 }
 
@@ -60,12 +60,12 @@ export interface FailingEndpoint {
   readonly endpoint: string;
   readonly enabled: boolean;
   readonly consecutiveFailures: number;
-  /** The first of these failures, and the last. */
+  /** The times of the first and the last of these failures. */
   readonly failingSince: number;
   readonly lastFailureAt: number;
 }
 
-/** Whole minutes: `since` included, `until` not, `stepMs` each part. */
+/** In whole minutes. `since` is included, `until` is not, and each part takes `stepMs`. */
 export interface StatsQuery {
   readonly tenant: string | null;
   readonly endpoint?: string;
@@ -76,7 +76,7 @@ export interface StatsQuery {
 
 export interface Counted {
   readonly attempts: Tally;
-  /** The number of events by type. It is empty for an endpoint, because events are published to a tenant. */
+  /** The number of events by type. Empty for an endpoint, because events are published to a tenant. */
   readonly published: ReadonlyMap<string, number>;
 }
 
@@ -89,18 +89,18 @@ export interface Stats extends Counted {
   readonly series: readonly Counted[];
 }
 
-/** `from` and `stepMs` are whole minutes; a series in whole hours takes less to count. */
+/** `from` and `stepMs` are whole minutes. A series in whole hours takes less time to count. */
 export interface FailureQuery extends Parts {
   readonly tenant: string | null;
   readonly endpoint?: string;
-  /** Events received earlier are left out. */
+  /** Leaves out events received earlier. */
   readonly since: number;
-  /** The largest number of groups to return. */
+  /** The maximum number of groups to return. */
   readonly limit: number;
 }
 
 export interface FailureReport {
-  /** Events received since then were counted. It is later than asked for if there are more than can be counted. */
+  /** Events received since then were counted. This is later than requested if there are more than can be counted. */
   readonly since: number;
   /** The number of groups, including those over `limit`. */
   readonly total: number;

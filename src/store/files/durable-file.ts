@@ -16,7 +16,7 @@ import { changeableBy, modeText } from "../../domain/files.ts";
 import { isFull, refusedFull, StoreRefused } from "./refused.ts";
 
 /**
- * Writes a whole file with mode 0600. After a crash the file is there whole, or not at all. Never use this for the
+ * Writes a whole file with mode 0600. After a crash the whole file is there, or none of it. Never use this for the
  * database or its lock: closing a descriptor of such a file would drop the locks that SQLite holds on it in this
  * process.
  */
@@ -40,7 +40,7 @@ export function writeDurably(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Makes a directory and all missing directories above it, and makes each name durable before anything is put into it.
+ * Creates a directory and all missing directories above it, and makes each name durable before anything is put into it.
  * Does not use Node's own `recursive`, which never returns if a parent exists but cannot be written to (seen below
  * /proc).
  */
@@ -51,7 +51,7 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been first.
+    // Another process may have created it first.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   syncDirectory(parent);
@@ -84,8 +84,8 @@ const READ_BY_OTHERS = 0o044;
 const READ_BY_ALL = 0o004;
 
 /**
- * Throws if a user other than this one, root and `owner` could change the path, and so put a key or a link of their own
- * in its place.
+ * Throws if a user other than this one, root and `owner` could change the path, and so put their own key or link in its
+ * place.
  */
 export function requireUnchangeable(path: string, owner?: number): void {
   const user = process.geteuid?.();
@@ -107,7 +107,7 @@ export function readableByOthers(dir: string, files: readonly string[]): string[
   if (process.geteuid === undefined) return [];
   return [dir, ...files].flatMap((path) => {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-    // systemd hands over credentials with a group bit that stands for an access list.
+    // systemd passes credentials with a group bit set, which stands for an access list.
     const bits = path === dir || dirname(path) === dir ? READ_BY_OTHERS : READ_BY_ALL;
     return (mode & bits) === 0 ? [] : [`${path} (mode ${modeText(mode)})`];
   });

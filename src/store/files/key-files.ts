@@ -8,7 +8,7 @@ import { NotUtf8, utf8Of } from "../../domain/utf8.ts";
 import { newId } from "../../domain/id.ts";
 import { createToken, hashSecret, parseToken, type NewApiKey } from "../../domain/caller.ts";
 
-/** The key that seals signing secrets and header values: 32 random bytes in a file of their own. */
+/** The key that seals signing secrets and header values: 32 random bytes in a separate file. */
 export interface SecretKeySource {
   readonly file: string;
   /** Only a store that has no database yet may be given a new key. */
@@ -47,7 +47,7 @@ export function writeSecretKey(file: string, key: Buffer): void {
 export function readSecretKey(file: string): Buffer {
   let text: string;
   try {
-    // systemd hands credentials over with a group bit that stands for an access list, so only "others" is refused.
+    // systemd passes credentials with a group bit set, which stands for an access list, so only "others" is refused.
     if (process.platform !== "win32" && (statSync(file).mode & 0o007) !== 0) {
       throw new StoreRefused(1, `the secret key ${file} can be read by every user`, `chmod 600 ${file}`);
     }
@@ -80,13 +80,12 @@ export function keyTextOf(file: string): string {
 
 /**
  * `secret.key` inside a backup, sealed with a passphrase: scrypt (RFC 7914) derives a key for AES-256-GCM, and the text
- * is bound to the store whose key it is. Whoever has the file can try passphrases forever, so each try must be
- * expensive.
+ * is bound to its store. Whoever has the file can try passphrases forever, so each try must be expensive.
  */
 
-/** 2^17 blocks of 1 KiB: 128 MiB and about half a second a try. */
+/** 2^17 blocks of 1 KiB take 128 MiB and about half a second for each try. */
 const COST = { logN: 17, r: 8, p: 1 };
-/** We never wrote a text that asks for more than this, and opening it would use up the memory. */
+/** We never wrote text that asks for more than this, and opening such text would use up the memory. */
 const MAX_LOG_N = 20;
 const TAG_BYTES = 16;
 
@@ -131,9 +130,9 @@ export async function openSealedKey(text: string, { passphrase, check }: Sealing
   }
 }
 
-/** Runs on a thread of Node's pool, so that the event loop goes on. */
+/** Runs on a thread of Node's pool, so that the event loop is not blocked. */
 function derive(passphrase: string, salt: Uint8Array, { logN, r, p }: typeof COST): Promise<Buffer> {
-  // The same characters in another Unicode form are the same passphrase, whatever keyboard they were typed on.
+  // A passphrase must not depend on the Unicode form in which a keyboard produced it.
   const text = passphrase.normalize("NFC");
   const options = { N: 2 ** logN, r, p, maxmem: 2 * 128 * 2 ** logN * r };
   return new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ import { softLimitOf } from "../../domain/files.ts";
 /** A page of the open database does not contain what was written there. The next start saves what can be read. */
 export class StoreDamaged extends Error {
   override readonly name = "StoreDamaged";
-  /** The exit code of a process that cannot reopen the store by itself; the next process can. */
+  /** The exit code of a process that cannot reopen the store itself, although the next process can. */
   readonly exitCode = 74;
   readonly hint =
     "Start it again: what can be read is copied into a new database. Or restore a backup with: webhookd restore <file>";
@@ -17,10 +17,10 @@ export class StoreDamaged extends Error {
   }
 }
 
-/** The store cannot be opened. The daemon's last words tell what is wrong, and what to do about it. */
+/** The store cannot be opened. The daemon's last words say what is wrong, and what to do about it. */
 export class StoreRefused extends Error {
   override readonly name = "StoreRefused";
-  /** 1: refused, 65: the data is wrong, 74: the storage fails, 75: another daemon holds the store. */
+  /** 1: refused, 65: the data is wrong, 74: the storage failed, 75: another daemon holds the store. */
   readonly exitCode: 1 | 65 | 74 | 75;
   readonly hint: string;
 
@@ -31,7 +31,7 @@ export class StoreRefused extends Error {
   }
 }
 
-/** A new store takes half of this, and a start writes as much again. */
+/** A new store takes half of this, and a start writes the same amount again. */
 const START_BYTES = "4 MiB";
 
 export function refusedFull(dir: string, cause: unknown): StoreRefused {
@@ -42,11 +42,11 @@ export function refusedFull(dir: string, cause: unknown): StoreRefused {
 }
 
 /*
- * We ask the system if the disk is full, because SQLite reports a full disk, a quota, a file size limit and a broken
- * disk in the same way.
+ * We ask the system whether the disk is full, because SQLite reports a full disk, a quota, a file size limit and a
+ * broken disk in the same way.
  */
 
-/** After these errors nothing is on the disk. After a failed fsync that is not certain. */
+/** After these errors nothing has reached the disk. After a failed fsync that is not certain. */
 const WRITES = /^SQLITE_(IOERR_(WRITE|TRUNCATE|SHMSIZE|SHMOPEN)|CANTOPEN)/;
 const NO_ROOM = /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)$/;
 
@@ -59,7 +59,7 @@ export function isFull(error: unknown, dir: string, probe = refusedToWrite): boo
 const PROBE = Buffer.alloc(64 * 1024);
 const GROWING = ["webhookd.db", "webhookd.db-wal"];
 
-/** Returns the largest size of a file for this process (RLIMIT_FSIZE), or Infinity if that cannot be found out. */
+/** Returns the maximum size of a file for this process (RLIMIT_FSIZE), or Infinity if it is unknown. */
 export function fileSizeLimit(): number {
   try {
     return softLimitOf(readFileSync("/proc/self/limits", "latin1"), "file size") ?? Infinity;
@@ -97,7 +97,7 @@ export function refusedToWrite(dir: string): string | null {
     try {
       rmSync(path, { force: true });
     } catch {
-      // This user cannot look into the directory, or the disk is broken. The result stands.
+      // This user cannot look into the directory, or the disk is broken. Either way, the result stands.
     }
   }
 }

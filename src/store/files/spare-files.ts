@@ -1,5 +1,5 @@
 /**
- * Files beside the database for emergencies: results that a damaged database cannot record, and space for a start on a
+ * Files beside the database for emergencies: results that a damaged database cannot record, and space to start on a
  * full disk.
  */
 import {
@@ -20,12 +20,12 @@ import { syncDirectory, writeDurably } from "./durable-file.ts";
 export const SET_ASIDE = "DAMAGED";
 
 /**
- * The notes of a daemon that met a damaged page: the fact that the database is damaged, and the results that it could
+ * The notes of a daemon that found a damaged page: the fact that the database is damaged, and the results that it could
  * not record. The next start repairs the database and records them, so that nothing is sent again after a 2xx.
  */
 export class SetAside {
   readonly #file: string;
-  /** The number of its bytes that were read. */
+  /** The number of bytes that have been read. */
   #read = 0;
 
   constructor(dir: string) {
@@ -59,8 +59,8 @@ export class SetAside {
   }
 
   /**
-   * Called once the attempts that were read are recorded. Keeps the file and returns false if more was added since,
-   * because recording met damage again.
+   * Called once the attempts that were read have been recorded. Keeps the file and returns false if more was added
+   * since, because recording ran into damage again.
    */
   remove(): boolean {
     if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > this.#read) return false;
@@ -79,7 +79,7 @@ interface WrittenAttempt extends Omit<EndedAttempt, "outcome"> {
   readonly outcome: Omit<EndedAttempt["outcome"], "responseBody"> & { readonly responseBody: string };
 }
 
-/** Leaves out the event's bytes, because recording does not need them. */
+/** Leaves out the event's bytes, which recording does not need. */
 function textOf({ claim, outcome, ...rest }: EndedAttempt): string {
   const responseBody = Buffer.from(outcome.responseBody).toString("base64");
   return JSON.stringify({ claim: { ...claim, body: "" }, outcome: { ...outcome, responseBody }, ...rest });
@@ -109,7 +109,7 @@ const FILES = [
 /**
  * The files that let a daemon start on a full disk. SQLite cannot open the database without the files `-wal` and
  * `-shm`, and a clean stop removes both, so a disk that has filled up since has no space for them. These two files take
- * their place by a rename, which needs no space. A write-ahead log of zeros is empty, and is written over in place.
+ * their places by renaming, which needs no space. A write-ahead log of zeros is empty, and is written over in place.
  */
 export class Reserve {
   readonly #dir: string;
@@ -126,7 +126,7 @@ export class Reserve {
     }
   }
 
-  /** Called before the database is opened. Keeps files that exist: the last process left them, or they are in use. */
+  /** Called before the database is opened. Keeps existing files: the last process left them, or they are in use. */
   lend(): void {
     for (const { reserve, place } of FILES) {
       const file = join(this.#dir, reserve);

@@ -1,7 +1,7 @@
 /**
- * Copies a store from one side to the other. Pages of rows are copied, each in a transaction that also records how far
- * the copy has got. If a daemon goes on meanwhile, a page may be older than the next one, so every change since the
- * copy began is listed and copied again.
+ * Copies a store from one side to the other. Rows are copied by pages, each in a transaction that also records how far
+ * the copy has got. If a daemon keeps running, a page may be older than the next one, so every change since the copy
+ * began is listed and copied again.
  */
 import { hash } from "node:crypto";
 import { StoreRefused } from "../files/refused.ts";
@@ -15,13 +15,13 @@ export type Side = FileSide | PostgresSide;
 export interface State {
   /** Identifies the source, and the moment of the copy if no daemon has the store. */
   readonly source: string;
-  /** The id of the list of changes; null if no daemon has the store. */
+  /** The id of the list of changes. Null if no daemon has the store. */
   readonly log: string | null;
-  /** The place in the list up to which changes were copied. */
+  /** How far the changes in the list have been copied. */
   readonly seen: number;
   readonly table: number;
   readonly after: Place | null;
-  /** The sums of the rows copied, or, beside a daemon, of the tables that were compared. */
+  /** The sums of the copied rows or, beside a daemon, of the compared tables. */
   readonly sums: Readonly<Record<string, Sum>>;
   readonly isCompared: boolean;
 }
@@ -73,7 +73,7 @@ export class Copy {
     await writing;
   }
 
-  /** Reads the whole copy, which nothing may change meanwhile. */
+  /** Reads back the whole copy. Nothing may change it during that time. */
   async compare(): Promise<void> {
     const different: string[] = [];
     for (const table of TABLES) {
@@ -210,7 +210,7 @@ export class Copy {
   }
 }
 
-/** Reads each page while the caller works on the one before. */
+/** Reads each page while the caller works on the previous one. */
 async function* pagesOf(side: Side, table: Table, after: Place | null): AsyncGenerator<Page> {
   for (let page = side.page(table, after); ;) {
     const { rows, next } = await page;

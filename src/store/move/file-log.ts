@@ -1,5 +1,5 @@
 /**
- * The changes to a file while it is moved beside its daemon. Triggers list the keys of changed rows in the transactions
+ * The changes to a file that is moved while its daemon runs. Triggers list the keys of changed rows in the transactions
  * that change them, so the daemon neither knows nor waits. Nothing is deleted from the list until the move is over. The
  * list has a maximum size, because a move may be abandoned: a full list grows no further, and is useless from then on.
  */
@@ -11,7 +11,7 @@ import { TABLES, type Changes, type Key, type Table, type Value } from "./tables
 const SOME = 2000;
 const BUSY_MS = 5000;
 const LOG = "moving_change";
-/** Rows in the list; about 700 MB. */
+/** The number of rows at which the list is full, about 700 MB. */
 export const FULL = 20_000_000;
 const LAST = `coalesce((SELECT max(n) FROM ${LOG}), 0)`;
 /** The version of the row whose key is listed. */
@@ -95,7 +95,7 @@ export class FileLog {
     };
   }
 
-  /** Makes the daemon wait no longer than its own commits do, because this is not flushed. */
+  /** Makes the daemon wait no longer than for its own commits, because this is not flushed. */
   #change(work: () => void): void {
     this.#db.pragma(`busy_timeout = ${BUSY_MS}`);
     this.#db.pragma("synchronous = NORMAL");

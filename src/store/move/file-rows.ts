@@ -75,7 +75,7 @@ export class FileRows {
     }
   }
 
-  /** Call the function inside a transaction. */
+  /** The returned function must be called inside a transaction. */
   writer(table: Table): (row: Row) => void {
     const { name } = table;
     let write = this.#writers.get(name);
@@ -96,7 +96,7 @@ export class FileRows {
     return select;
   }
 
-  /** Returns a key as the file has it, or null if no row can have it. */
+  /** Returns a key in the file's form, or null if no row can have it. */
   #stored({ groupKey, name, names }: Table, key: Key): readonly Value[] | null {
     const stored = key.map((value, at) => {
       const column = groupKey[at]!;
@@ -124,7 +124,7 @@ export class FileRows {
   /** Joins large data that was stored apart to its envelope. A damaged event stays damaged. */
   #joinData(row: Value[]): void {
     const [key, hash, body] = [row[0], ...row.slice(-2)] as [number, Buffer, Buffer | null];
-    // A whole envelope ends with a brace, a head with a colon.
+    // A whole envelope ends with a brace; the head alone ends with a colon.
     const data = body?.at(-1) === COLON ? (this.#largeData().get(key) ?? null) : null;
     if (data === null) return;
     const whole = wholeBody({ body, body_hash: hash, data });
@@ -142,14 +142,14 @@ export class FileRows {
   #writerOf(table: Table): (row: Row) => void {
     const { columns, name, names } = table;
     const list = columns.map((column) => `"${column}"`).join();
-    // A row that is in the way was changed since it was copied, and is copied again.
+    // A row that is in the way was changed since it was copied, and will be copied again.
     const into = `INSERT OR REPLACE INTO ${name} (${list})`;
     const insert = this.#db.prepare(`${into} VALUES (${columns.map(() => "?").join()})`);
     if (name === "attempt") return (row) => this.#writeAttempt(insert, row);
     if (name === "counter") {
       return ([subject, ...rest]) => {
         const number = this.#subjectNumber(String(subject), (tenant) => this.#names.tenant.number(tenant));
-        // The counter belongs to an endpoint that was added since: both are copied again.
+        // The counter belongs to an endpoint that was added since. Both will be copied again.
         if (number !== null) insert.run(number, ...rest);
       };
     }

@@ -24,7 +24,7 @@ import { Box } from "../rows/box.ts";
 /** The name of a file that is not complete yet. */
 const STAGED = "webhookd.db.moving";
 const TRIAL = "webhookd.db.trying";
-/** The state of a file that is complete except for its name. */
+/** The name of a file that is complete except for its name. */
 export const WHOLE = "whole";
 const NUMERIC = new Set(["last_instant", "young", "quick_deaths"]);
 
@@ -44,11 +44,11 @@ export class FileSide {
   #db: Database | null = null;
   #rows: FileRows | null = null;
   #log: FileLog | null = null;
-  /** Deliveries that were copied again, whose cause of failure may have changed. */
+  /** Deliveries that were copied again, so that the cause of their failure may have changed. */
   #again: Key[] = [];
 
   /**
-   * Takes the lock, unless a daemon may have the store meanwhile. The key must exist already, because it opens what the
+   * Takes the lock, unless a daemon may keep the store open. The key must already exist, because it opens what the
    * other side has.
    */
   constructor(place: FilePlace, beside: boolean) {
@@ -70,7 +70,7 @@ export class FileSide {
     this.#lock?.release();
   }
 
-  /** Returns true if no daemon has the store; from then on none can. */
+  /** Returns true if no daemon has the store. From then on none can. */
   async tryLock(): Promise<boolean> {
     try {
       if (this.#lock === null) this.#takeLock();
@@ -112,7 +112,7 @@ export class FileSide {
     return this.#file === database;
   }
 
-  /** Everything read until `endSnapshot` is from one moment. */
+  /** Everything that is read until `endSnapshot` is from one moment. */
   startSnapshot(seen: number): void {
     this.log.startSnapshot(seen);
     this.#opened().exec("BEGIN");
@@ -126,7 +126,7 @@ export class FileSide {
     return (this.#log ??= new FileLog(this.#opened()));
   }
 
-  /** Renames the whole store, with the time in its new name. From here on no daemon starts on it. */
+  /** Renames the whole store to a name that contains the time. From here on no daemon starts on it. */
   retire(): void {
     const { dir, now } = this.#place;
     this.#opened().pragma("wal_checkpoint(TRUNCATE)");
@@ -150,7 +150,7 @@ export class FileSide {
 
   // --- as the target of the move ---
 
-  /** Returns null if there is nothing yet, and "whole" if only the name is missing. */
+  /** Returns null if there is nothing yet, and "whole" if only the final name is missing. */
   beginTarget(dry: boolean): string | null {
     const { dir } = this.#place;
     if ((statSync(join(dir, "webhookd.db"), { throwIfNoEntry: false })?.size ?? 0) > 0) {
@@ -163,7 +163,7 @@ export class FileSide {
     const db = this.#opened();
     // If a power cut undoes rows, it undoes the recorded place of the copy with them.
     db.pragma("synchronous = NORMAL");
-    // Beside a daemon, a row may arrive before the row that it refers to. The end checks that none is missing.
+    // Beside a daemon, a row may arrive before the row that it refers to. The end checks that no row is missing.
     db.pragma("foreign_keys = OFF");
     if (version === 0) applySteps(db, 0, { migrations: MIGRATIONS });
     const fact = db.prepare<[string], string>("SELECT value FROM meta WHERE name = ?").pluck();
@@ -201,7 +201,7 @@ export class FileSide {
     if (table.name === "delivery") this.#again.push(...keys);
   }
 
-  /** Derives what depends on all rows, once they are complete. From then on each commit is flushed. */
+  /** Computes what depends on all rows, once they are complete. From then on each commit is flushed. */
   settle(): void {
     const db = this.#opened();
     const meta = new Meta(db);
@@ -211,7 +211,7 @@ export class FileSide {
     db.pragma("synchronous = FULL");
   }
 
-  /** Gives the store its name, and so puts it into use. */
+  /** Gives the store its final name, which puts it into use. */
   finish(facts: Facts): void {
     const { dir } = this.#place;
     const db = this.#opened();
@@ -243,7 +243,7 @@ export class FileSide {
       set.run("fresh_from", this.lastEvent() + 1);
       const [event, endpoint] = (facts.responses_forgotten ?? "-1,-1,-1").split(",");
       set.run("first_responses_forgotten", `${event},${endpoint}`);
-      // A URL that no endpoint uses any more goes with its last attempt.
+      // Once no endpoint uses a URL any more, it is removed with its last attempt.
       db.exec(`UPDATE url SET left_at = (SELECT coalesce(max(key), 0) FROM event)
           WHERE name NOT IN (SELECT url FROM endpoint WHERE deleted_at IS NULL);
         DELETE FROM meta WHERE name = 'moving_in'`);
@@ -258,7 +258,7 @@ export class FileSide {
     const rows = db.prepare<[], { name: string; value: string | number }>("SELECT name, value FROM meta").all();
     const all = new Map(rows.map(({ name, value }) => [name, String(value)]));
     if (all.get("pause") === "null") all.delete("pause");
-    // Two walks become one, which starts where the slower one was.
+    // Merge the two walks into one, which starts where the slower one was.
     all.set("responses_forgotten", slowerOf(all.get("responses_forgotten"), all.get("first_responses_forgotten")));
     return Object.fromEntries([...all].filter(([name]) => names.includes(name)));
   }

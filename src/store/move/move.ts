@@ -1,8 +1,8 @@
 /**
  * Moves a whole store between the file and PostgreSQL: copies everything, then reads it again and compares. The source
  * is put out of use before the target is put into use, so that two daemons can never start. Without `beside`, no daemon
- * may have either store meanwhile. With it, the daemon goes on while most is copied, and only its last changes are
- * copied after it has stopped.
+ * may have either store open. With it, the daemon keeps running while most of the store is copied, and only its last
+ * changes are copied after it has stopped.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreRefused } from "../files/refused.ts";
@@ -15,16 +15,16 @@ import { FACTS, TABLES } from "./tables.ts";
 
 /** Once a round takes less than this, the rest takes about as long while no daemon runs. */
 const QUICK_MS = 1000;
-/** The interval at which we check if the daemon was stopped. */
+/** How often to check whether the daemon was stopped. */
 const LOOK_MS = 100;
 
 export interface MoveOptions extends FilePlace {
   readonly url: string;
   readonly direction: "to_postgres" | "to_file";
   readonly how: "move" | "dry-run";
-  /** Continues the move that a killed process left. */
+  /** Continues the move that a killed process left behind. */
   readonly resume: boolean;
-  /** True if daemons go on with the store meanwhile. */
+  /** True if daemons keep using the store during the move. */
   readonly beside: boolean;
   /** Called beside daemons when it is time to stop them. */
   readonly onReady: () => void;
@@ -37,14 +37,14 @@ export interface MoveProgress {
   readonly table: string;
   readonly rows: number;
   readonly of: number;
-  /** The part of all the work that is done, from 0 to 1. */
+  /** The completed part of all the work, from 0 to 1. */
   readonly part: number;
 }
 
 export interface MovedTable {
   readonly name: string;
   readonly rows: number;
-  /** The sum that both sides have; null if nothing was compared. */
+  /** The sum on both sides. Null if nothing was compared. */
   readonly sum: string | null;
 }
 
@@ -56,11 +56,11 @@ export interface Moved {
   readonly bytes: number;
   /** The time that the move took, or is expected to take. */
   readonly ms: number;
-  /** The time during which no daemon could have the store; null unless a daemon used the store during the move. */
+  /** The time during which no daemon could have the store. Null unless a daemon used the store during the move. */
   readonly stoppedMs: number | null;
 }
 
-/** Throws `StoreRefused` if it cannot be done, or if the copy differs. */
+/** Throws `StoreRefused` if the move is impossible, or if the copy differs. */
 export async function moveStore(options: MoveOptions): Promise<Moved> {
   const file = new FileSide(options, options.beside);
   let postgres: PostgresSide | null = null;
@@ -134,7 +134,7 @@ class Move {
     return { ...moved, tables: this.#tablesOf(copy.state), ms: monotonic() - begun, stoppedMs };
   }
 
-  /** Returns the state at which the copy begins or continues. */
+  /** Returns the state from which the copy begins or continues. */
   async #stateFrom(left: string | null, isThere: boolean): Promise<State> {
     const { beside, how, resume } = this.#options;
     const facts = await this.#from.facts(["key_id", "last_instant"]);
@@ -170,7 +170,7 @@ class Move {
     try {
       return await this.#to.beginTarget(this.#options.how === "dry-run");
     } catch (error) {
-      // Perhaps the store was moved there already, and the command was cut short at the very end.
+      // Perhaps the store was already moved there, and the command was cut short at the very end.
       throw isThere || !(error instanceof StoreRefused) ? error : this.#gone();
     }
   }
@@ -200,7 +200,7 @@ class Move {
     }
   }
 
-  /** Returns when the source was found stopped. From then on it is copied to its end. */
+  /** Returns when the source was found stopped. From then on, the rest of it is copied. */
   async #untilStopped(copy: Copy): Promise<number> {
     const { monotonic, onReady } = this.#options;
     let isTold = false;
@@ -215,7 +215,7 @@ class Move {
     return stoppedAt;
   }
 
-  /** The directory's daemon may have either store. */
+  /** The directory's daemon may have either store open. */
   async #isStopped(): Promise<boolean> {
     return (await this.#file.tryLock()) && (this.#from === this.#file || (await this.#postgres.tryLock()));
   }
@@ -233,7 +233,7 @@ class Move {
     else await this.#postgres.retire(this.#to.name, now);
   }
 
-  /** Copies the first page of each table and reads it back, and keeps nothing. */
+  /** Copies the first page of each table and reads it back, but keeps nothing. */
   async #tryOut(state: State): Promise<Pick<Moved, "tables" | "ms">> {
     const { monotonic } = this.#options;
     const states = { before: JSON.stringify(state), after: () => JSON.stringify(state), dry: true };
@@ -254,7 +254,7 @@ class Move {
   #tell(...[doing, { name }, more, rows]: Parameters<Tell>): void {
     this.#done += more;
     let all = 0;
-    // Beside a daemon both sides are read once more.
+    // Beside a daemon, both sides are read once more.
     for (const count of this.#counts.values()) all += (this.#options.beside ? 3 : 2) * count;
     const of = doing === "catching up" ? rows : Math.max(rows, this.#counts.get(name)!);
     this.#options.onProgress({ doing, table: name, rows, of, part: Math.min(1, all === 0 ? 1 : this.#done / all) });

@@ -1,5 +1,5 @@
 /**
- * Lists what is moved between the file and PostgreSQL, in order, and what is not, with the reason. A row has
+ * Lists what is moved between the file and PostgreSQL, in order, and what is not, with the reason. Rows have
  * PostgreSQL's form, without the columns that each store derives. `test/store/move` compares both schemas with this
  * list.
  */
@@ -28,17 +28,17 @@ export interface Table {
   /** Columns that only one of the stores has, because they are derived or only used while the daemon runs. */
   readonly onlyFile: readonly string[];
   readonly onlyPostgres: readonly string[];
-  /** True if many rows may be too large to be read at once. */
+  /** True if rows may be too large to read many at a time. */
   readonly hasBodies: boolean;
-  /** The table with whose changes its rows are copied, and the columns that identify them there. */
+  /** The table whose changes also copy these rows, and the columns that identify them there. */
   readonly group: string;
   readonly groupKey: readonly string[];
 }
 
-/** The values of a group's key, as a row has them. */
+/** The values of a group's key, in the form of a row. */
 export type Key = readonly Value[];
 
-/** The rows that were added, changed or deleted while a daemon goes on with the store. */
+/** The rows that were added, changed or deleted while a daemon kept using the store. */
 export interface Changes {
   /** Keys by group. */
   readonly keys: ReadonlyMap<string, readonly Key[]>;
@@ -205,7 +205,8 @@ export const OWN_FACTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the place of the slower of two walks. Each place is the key of an attempt up to which responses were removed.
+ * Returns the place of the slower of two walks. Each place is the key of the attempt up to which responses have been
+ * removed.
  */
 export function slowerOf(...walks: readonly (string | undefined)[]): string {
   const places = walks.map((text = "-1,-1,-1") => {

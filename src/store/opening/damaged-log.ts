@@ -1,6 +1,6 @@
 /**
- * Notices damage to the write-ahead log before SQLite opens it, because the first commit after that overwrites the
- * traces.
+ * Detects damage to the write-ahead log before SQLite opens it, because the first commit after that overwrites the
+ * evidence.
  */
 import { chmodSync, constants, copyFileSync } from "node:fs";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ export function recordDamagedLog(meta: Meta, log: DamagedLog, foundAt: number): 
       : { at: foundAt, file: log.file, pages: [], lost: [], log };
 }
 
-/** Used by commands that would overwrite the damaged log without telling anybody. */
+/** Used by commands that would silently overwrite the damaged log. */
 export function refuseDamagedLog({ dir, lock }: Place): void {
   const lost = lookForLostLog(join(dir, "webhookd.db-wal"), lock);
   if (lost === null) return;

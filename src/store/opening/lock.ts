@@ -1,7 +1,7 @@
 /**
  * Allows one daemon per data directory. The lock is a SQLite file held in `BEGIN EXCLUSIVE`, which the system releases
- * when the process ends, even by kill -9. Only SQLite may open that file: closing another descriptor would drop the
- * lock.
+ * when the process ends, even by kill -9. Only SQLite may open that file: closing another descriptor of it would drop
+ * the lock.
  */
 import { chmodSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
@@ -28,7 +28,7 @@ export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding
   let sameBoot: boolean;
   try {
     db = openFile(file, { timeout: 0, nativeBinding });
-    // chmod by name does not open the file, so it keeps the lock.
+    // chmod works by name and does not open the file, so the lock stays.
     chmodSync(file, 0o600);
     // Nothing is ever written, and a journal file would need disk space.
     db.pragma("journal_mode = MEMORY");
@@ -108,7 +108,7 @@ function holder(file: string): string {
     const { pid, started_at, host } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
     return `process ${String(pid)} on ${String(host)}, started ${String(started_at)}`;
   } catch {
-    // The process has the lock but has not written its file yet, or we may not read the file.
+    // The process has the lock but has not written its file yet, or we may not read it.
     return "its process is unknown";
   }
 }

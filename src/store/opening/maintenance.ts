@@ -40,7 +40,7 @@ export interface Reissued {
   readonly endpoints: readonly Affected[];
 }
 
-/** Throws `StoreRefused` if it cannot be done; then the store keeps its old key. */
+/** Throws `StoreRefused` if it cannot be done. Then the store keeps its old key. */
 export async function rekeyStore(options: KeyOptions): Promise<Rekeyed> {
   const { secretKeyFile: file, random = randomBytes } = options;
   return withKey(options, (store) => {
@@ -59,7 +59,7 @@ export async function rekeyStore(options: KeyOptions): Promise<Rekeyed> {
 }
 
 /**
- * Gives every endpoint a new secret, for a store whose key is lost and has no copy. The store starts paused, because
+ * Gives every endpoint a new secret, for a store whose key is lost without a copy. The store starts paused, because
  * receivers refuse the new signatures until they have the new secrets. Returns null if `confirm` returns false.
  */
 export async function reissueSecrets(
@@ -92,7 +92,7 @@ export async function reissueSecrets(
 
 interface OpenStore {
   readonly db: ReturnType<typeof openDatabase>["db"];
-  /** Durable when it returns; undone if `work` throws. */
+  /** Durable when it returns, and undone if `work` throws. */
   commit<T>(work: () => T): T;
   /** Renames the new key into place. Returns the path at which the old key is kept. */
   finish(): string | null;
@@ -152,16 +152,16 @@ export interface CompactOptions {
   readonly statfs?: StatFs;
 }
 
-/** Sizes of the database file. */
+/** The sizes of the database file. */
 export interface Compacted {
   readonly bytesBefore: number;
   readonly bytesAfter: number;
 }
 
 /**
- * Writes the database anew without its free pages. The new file is completed and checked beside the old one, and takes
- * its place by the same renames as a restore, so a crash leaves one or the other. Throws `StoreRefused` if it cannot be
- * done; then the store is unchanged.
+ * Writes a new database without the free pages. The new file is completed and checked beside the old one, and takes its
+ * place by the same renames as a restore, so a crash leaves one or the other. Throws `StoreRefused` if it cannot be
+ * done. Then the store is unchanged.
  */
 export function compactStore(options: CompactOptions): Promise<Compacted> {
   const { dir, clock, nativeBinding } = options;
@@ -172,7 +172,8 @@ export function compactStore(options: CompactOptions): Promise<Compacted> {
       const staged = stagedFile(dir, "webhookd.db");
       try {
         await requireSpace(db, options);
-        // Nobody else may read the file, not even while it is written. SQLite treats an empty file like a missing one.
+        // Nobody else may read the file, not even while it is being written. SQLite treats an empty file like a missing
+        // one.
         closeSync(openSync(staged, "w", 0o600));
         shapePages(db);
         db.exec(`VACUUM INTO '${staged.replaceAll("'", "''")}'`);

@@ -1,6 +1,6 @@
 /**
  * Repairs a damaged database: copies what can be read into a new file that takes its place, and keeps the damaged one
- * beside it. Writing on into a file with a damaged page would only spread the damage.
+ * beside it. Writing to a file with a damaged page would only spread the damage.
  */
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
@@ -41,16 +41,16 @@ export interface Opened {
   readonly nativeBinding?: NativeBinding | undefined;
 }
 
-/** The time that a start after a kill may spend on checking pages: about 30,000 pages of 8 KiB. */
+/** The time that a start after a kill may spend on checking pages: enough for about 30,000 pages of 8 KiB. */
 const START_LOOK_MS = 1000;
-/** The time for checking pages after damage was met during work, so that the report names them. */
+/** The time for checking pages after work ran into damage, so that the report names them. */
 const LOOK_MS = 5000;
-/** If damage returns within this time, the disk is at fault, and writing on it would lose more. */
+/** If damage returns within this time, the disk is at fault, and writing to it would lose more. */
 const SOON_MS = 10 * 60_000;
 
 /**
- * Returns true if a repaired database took this one's place. Throws `StoreRefused` if it cannot be repaired; then
- * nothing was changed.
+ * Returns true if a repaired database took this one's place. Throws `StoreRefused` if it cannot be repaired. Then
+ * nothing has changed.
  */
 export async function mendIfDamaged(opened: Opened): Promise<boolean> {
   const { db, clock, log, setAside, wasKilled } = opened;
@@ -92,7 +92,7 @@ async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
     let damage: Damage;
     try {
       const lost = salvage({ from: db, to, file: database, migrations });
-      // The start that noticed damage to the log may have met this damage in the same run.
+      // The start that found damage to the log may have run into this damage as well.
       const log = before !== null && isSoon(before, now) ? before.log : null;
       damage = { at: now, file: join(dir, `webhookd.db${suffix}`), pages, lost, log };
       new Meta(to).damage = damage;

@@ -21,7 +21,7 @@ import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 
 export interface MigrateOptions {
   readonly dir: string;
-  /** `status` only looks; `dry-run` runs the steps on the real data and undoes them. */
+  /** `status` only looks. `dry-run` runs the steps on the real data and undoes them. */
   readonly how: "status" | "dry-run" | "migrate";
   readonly clock: Clock;
   readonly nativeBinding?: NativeBinding | undefined;
@@ -41,7 +41,7 @@ export interface MigrationReport {
   readonly copy: string | null;
 }
 
-/** Throws `StoreRefused` if it cannot be done; then nothing was changed. */
+/** Throws `StoreRefused` if it cannot be done. Then nothing has changed. */
 export async function migrateStore(options: MigrateOptions): Promise<MigrationReport> {
   const { dir, how, clock, nativeBinding, backup, statfs = systemStatfs, migrations = MIGRATIONS } = options;
   const database = join(dir, "webhookd.db");

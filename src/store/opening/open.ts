@@ -2,8 +2,8 @@
  * Opens the store of a data directory, and creates it on the first start.
  *
  * The order, all under the lock: `secret.key`, `admin.key`, the database's first transaction with the check value of
- * the first and the hash of the second, the marker `STORE`. A start that is killed at any point leaves what the next
- * one finishes. Only when the marker exists is a missing database a loss, which an empty one must not hide.
+ * the first and the hash of the second, the marker `STORE`. If a start is killed at any point, the next one finishes
+ * the work. A missing database is a loss only if the marker exists, and then an empty one must not hide it.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
@@ -46,13 +46,13 @@ export interface OpenOptions {
   readonly owner?: number | undefined;
   /** If false, a start without a store fails instead of creating one. */
   readonly create: boolean;
-  /** Called before anything of a new store is created. If it rejects, nothing is created. */
+  /** Called before any part of a new store is created. If it rejects, nothing is created. */
   readonly beforeMaking?: (() => Promise<void>) | undefined;
-  /** If not given or empty, `secret.key` in the data directory. */
+  /** If absent or empty, `secret.key` in the data directory. */
   readonly secretKeyFile?: string;
   /** Publishes are refused when fewer bytes than this are free. */
   readonly diskFloor: number;
-  /** The limit on a tenant's pending deliveries, unless its share has another. No limit if not given or 0. */
+  /** The limit on a tenant's pending deliveries, unless its share has another. No limit if absent or 0. */
   readonly maxPendingPerTenant?: number;
   readonly shares?: SqliteStoreOptions["shares"];
   readonly clock: Clock;
@@ -63,18 +63,18 @@ export interface OpenOptions {
    * 74).
    */
   readonly onFault: (error: Error) => void;
-  /** Runs a function in a later turn of the event loop. The clock's if not given. */
+  /** Runs a function in a later turn of the event loop. If absent, the clock's function is used. */
   readonly defer?: (run: () => void) => void;
   readonly random?: (bytes: number) => Uint8Array;
   readonly statfs?: StatFs;
   readonly startBackup?: StartBackup;
   /** Starts the thread that reads lists. Without it, this thread reads them. */
   readonly startReader?: StartReader | undefined;
-  /** The directory for the copy that is made before a migration. If not given, `backups` in the data directory. */
+  /** The directory for the copy that is made before a migration. If absent, `backups` in the data directory. */
   readonly backup?: { readonly dir: string; readonly mayMake: boolean };
   /** If false, a store with an older schema is refused. */
   readonly migrate?: boolean;
-  /** Above this size the write-ahead log is reported as growing. */
+  /** The log reports the write-ahead log as growing above this size. */
   readonly walLimitBytes?: number;
   /** The number of deliveries after which the lower bound of the fresh events is moved. */
   readonly freshStep?: number;
@@ -114,7 +114,7 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   }
 }
 
-/** Tries twice if the first try meets a damaged page: the second one repairs it. */
+/** Tries twice if the first try finds a damaged page: the second one repairs it. */
 async function openLocked(options: OpenOptions, lock: Lock): Promise<OpenedStore> {
   let given = false;
   const onFault = (error: Error) => {
@@ -170,7 +170,7 @@ function look(options: OpenOptions, lock: Lock): Found {
   const database = join(dir, "webhookd.db");
   const adminKeyFile = join(dir, "admin.key");
   const created = !existsSync(join(dir, MARKER));
-  // Checking the size by name opens nothing.
+  // This checks the size by name, which does not open the file.
   const isEmpty = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0;
   if (isEmpty) refuseLoss(options);
   const keyFile = options.secretKeyFile || join(dir, "secret.key");
@@ -199,13 +199,13 @@ async function openSound(options: OpenOptions, { database, created, wasKilled, s
 }
 
 /**
- * Makes the database durable, migrates it, and checks its key. Returns when it was made if it is a backup's copy,
- * otherwise null.
+ * Makes the database durable, migrates it, and checks its key. If the database is a copy from a backup, returns the
+ * time at which it was made, otherwise null.
  */
 async function makeReady(options: OpenOptions, found: Found, db: Database, version: number): Promise<number | null> {
   const { dir, clock, random = randomBytes, migrations = MIGRATIONS } = options;
   const { adminKeyFile, box, damagedLog, foundAt, keyFile, wasKilled } = found;
-  // Report the damage in the commit that overwrites its traces.
+  // Report the damage in the commit that overwrites the evidence of it.
   if (damagedLog !== null && version > 0) recordDamagedLog(new Meta(db), damagedLog, foundAt);
   const left = wasKilled ? emptyLogAfterKill(db) : null;
   if (left !== null) options.log?.warn({ dir, reason: left }, LOG_LEFT);
@@ -267,12 +267,12 @@ function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt:
   return { store, created, adminKeyFile, wasKilled };
 }
 
-/** Notes the damage durably before anything is done about it: the next start repairs it. */
+/** Records the damage durably before anything is done about it, so that the next start repairs it. */
 function damaged(setAside: SetAside, database: string, error: Error): StoreDamaged {
   try {
     setAside.add();
   } catch {
-    // Without the note, the next start can still find the damage by itself.
+    // Even without the note, the next start can find the damage itself.
   }
   return new StoreDamaged(database, error);
 }

@@ -2,8 +2,8 @@
  * Changes files during a restore so that a crash leaves the old store, the new one, or a state that the next start
  * finishes.
  *
- * The new files are completed beside the old ones (`….restoring`). Then `RESTORE` is written. From there on every
- * rename can be repeated until it is done; before it nothing was touched.
+ * The new files are completed beside the old ones (`….restoring`). Then `RESTORE` is written. From then on every rename
+ * can be repeated until it is done. Before that, nothing was touched.
  */
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -62,21 +62,21 @@ export function refuseLoss({ dir, create }: { readonly dir: string; readonly cre
   if (!create) throw noStore(dir);
 }
 
-/** Returns the path at which the new file for this name is made. */
+/** Returns the path for the new version of this file. */
 export function stagedFile(dir: string, name: Replaced): string {
   return join(dir, name + STAGED);
 }
 
 /**
- * Commits to the restore: from here on it is finished, even after a crash. The staged files must be durable. `at` names
- * the old files that are kept.
+ * Commits to the restore: from here on it will be finished, even after a crash. The staged files must be durable. `at`
+ * names the old files that are kept.
  */
 export function commitRestore(dir: string, backup: string, at: number): void {
   const suffix = `.before-restore-${new Date(at).toISOString().replaceAll(/[-:.]/g, "")}`;
   writeDurably(join(dir, JOURNAL), `${JSON.stringify({ backup, suffix })}\n`);
 }
 
-/** Does the same for a database that was repaired; `suffix` names the old files that are kept. */
+/** Does the same for a database that was repaired. `suffix` names the old files that are kept. */
 export function commitReplacement(dir: string, suffix: string): void {
   writeDurably(join(dir, JOURNAL), `${JSON.stringify({ backup: "", suffix })}\n`);
 }
@@ -87,8 +87,8 @@ export function isBegun(dir: string): boolean {
 }
 
 /**
- * Call it under the lock. Returns null if no restore was begun; then the files of one that never got that far are
- * removed.
+ * Call it under the lock. Returns null if no restore was begun, after removing the files of any that did not get that
+ * far.
  */
 export function finishRestore(dir: string): FinishedRestore | null {
   const journal = join(dir, JOURNAL);

@@ -1,5 +1,5 @@
 /**
- * Explains the errors of PostgreSQL, and of the network to it. There is one row for each kind of error, by its SQLSTATE
+ * Explains the errors of PostgreSQL, and of the network to it. It has one row for each kind of error, by its SQLSTATE
  * or the system's code. The server's own message is shown beside it, in the server's language. So a row depends on the
  * message only if one code has several meanings.
  */
@@ -9,8 +9,8 @@ export interface Fault {
   /**
    * - `full`: nothing was stored; it passes when there is space.
    * - `unavailable`: callers get a 503; it may pass by itself, or somebody must act.
-   * - `outrun`: another commit was faster, so everything is done again.
-   * - `unknown`: it is not about the storage, so it counts as our own bug while the daemon runs.
+   * - `outrun`: another commit was faster, so everything is repeated.
+   * - `unknown`: the storage is not the cause, so it counts as our own bug while the daemon runs.
    */
   readonly is: "full" | "unavailable" | "outrun" | "unknown";
   /** Tells the operator what happened, and what to do about it. */
@@ -24,8 +24,8 @@ interface Row extends Fault {
 }
 
 /**
- * The connections of each process: one writes, one renews the lease, one is for short queries, two are for lists, one
- * is for the pulse.
+ * Each process has this many connections: one writes, one renews the lease, one is for short queries, two are for
+ * lists, and one is for the pulse.
  */
 export const CONNECTIONS = 6;
 

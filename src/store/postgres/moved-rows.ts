@@ -6,7 +6,7 @@ import { copyIn } from "./engine/copy.ts";
 import { WAITING } from "../rows/codes.ts";
 import { Counts } from "../rows/counts.ts";
 
-/** Minutes that were counted elsewhere get this id, as if one node had counted them. */
+/** Minutes counted in another store get this id, as if one node had counted them. */
 const LIFE = "00000000-0000-0000-0000-000000000000";
 const PAGE = 10_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
@@ -83,7 +83,7 @@ export class MovedRows {
       case "delivery":
         return (row) => {
           const slot = this.#slots.get(Number(row[endpoint]));
-          // The row belongs to an endpoint that was added since: both are copied again.
+          // The row belongs to an endpoint that was added since. Both will be copied again.
           return slot === undefined ? null : `\t${slot}`;
         };
       case "api_key":

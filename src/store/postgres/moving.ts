@@ -53,8 +53,8 @@ export class PostgresSide {
   // --- as the source of the move ---
 
   /**
-   * Returns false if the store was moved away before. Unless nodes may go on `beside`, no daemon can start until this
-   * is closed.
+   * Returns false if the store was moved away before. Unless nodes may keep running `beside`, no daemon can start until
+   * this is closed.
    */
   async beginSource(box: Box, beside: boolean): Promise<boolean> {
     const { found, isNew } = await versionOf(this.#queries);
@@ -79,7 +79,7 @@ export class PostgresSide {
     return (await getMeta(this.#queries, MOVED)) === null;
   }
 
-  /** Returns true if no daemon has the store; from then on none can. */
+  /** Returns true if no daemon has the store. From then on none can. */
   async tryLock(): Promise<boolean> {
     if (this.#isLocked) return true;
     if (await this.#isLive()) return false;
@@ -107,8 +107,8 @@ export class PostgresSide {
   }
 
   /**
-   * From the commit on, no daemon starts on this store. A daemon that was suspended until its lease ran out, and goes
-   * on only now, has no row any more and commits nothing.
+   * From the commit on, no daemon starts on this store. A daemon that was suspended until its lease ran out, and
+   * resumes only now, no longer has a row and commits nothing.
    */
   async retire(to: string, now: number): Promise<void> {
     if ((await this.log.id()) !== null) await this.log.end();
@@ -119,7 +119,7 @@ export class PostgresSide {
 
   // --- as the target of the move ---
 
-  /** Returns null if there is nothing yet. With `dry` nothing that follows is committed. */
+  /** Returns null if there is nothing yet. With `dry`, nothing that follows is committed. */
   async beginTarget(dry: boolean): Promise<string | null> {
     if (dry) await this.#client.query("BEGIN");
     await this.#client.query(META);
@@ -134,7 +134,7 @@ export class PostgresSide {
     return left;
   }
 
-  /** Called before the first rows, and once all are compared. */
+  /** Called before the first rows, and once all have been compared. */
   async startCopy(state: string, dry: boolean): Promise<void> {
     await this.#once(dry, async () => {
       if ((await getMeta(this.#queries, MOVING_IN)) === null) await this.#dropIndexes();

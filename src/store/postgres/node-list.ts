@@ -44,7 +44,7 @@ export class NodeList {
     }));
   }
 
-  /** The node follows at its next renewal. */
+  /** The node acts on it at its next renewal. */
   async drain(name: string, on: boolean): Promise<boolean> {
     return (await this.#database.change("UPDATE node SET draining = $2 WHERE name = $1", [name, on])) > 0;
   }

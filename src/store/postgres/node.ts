@@ -1,7 +1,7 @@
 /**
  * A process that has this store has a row in it, with a lease that it renews, by the clock of the database. Each of its
  * transactions locks that row, and any other process may remove a row whose lease has run out. So a process that was
- * late, suspended by its kernel or cut off, commits nothing more.
+ * late, whether suspended by its kernel or cut off, commits nothing more.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreRefused } from "../files/refused.ts";
@@ -13,7 +13,7 @@ import type { Owner } from "./engine/owner.ts";
 import type { Step } from "./engine/schema.ts";
 import { storageUnavailable } from "../files/unavailable.ts";
 
-/** A crash is noticed after this time, and the database may be unreachable for as long before sending stops. */
+/** A crash is noticed after this time, and if the database cannot be reached, sending stops after this time. */
 export const LEASE_MS = 5000;
 /** The interval between two renewals. */
 export const RENEW_MS = 1000;
@@ -22,7 +22,7 @@ const LEASE = "now() + $2 * interval '1 millisecond'";
 /** After this time, a node keeps its name. */
 const SETTLES = "interval '15 seconds'";
 
-/** The interval at which we check if another process's lease has run out. */
+/** How often to check whether another process's lease has run out. */
 const LOOK_MS = 250;
 
 /** An owner that has a row of its own. */
@@ -46,19 +46,21 @@ export interface NewNode extends About {
   /** Changes each time the node joins. */
   id: string;
   readonly leaseMs: number;
-  /** True if it allows no other process beside it. Otherwise it allows those that do the same. */
+  /** True if it allows no other process beside it. Otherwise it allows those that also share. */
   readonly alone: boolean;
 }
 
-/** The process that has the store: the time until its lease ends, and a text that changes when it renews the lease. */
+/**
+ * The process that has the store: the time until its lease ends, and a string that changes when it renews the lease.
+ */
 export interface Holder {
   readonly left: number;
   readonly until: string;
 }
 
 /**
- * `dead` is the number of processes that did not end by themselves. `outdated` means that the store must be migrated
- * before the node can join.
+ * `dead` is the number of processes that did not end normally. `outdated` means that the store must be migrated before
+ * the node can join.
  */
 type Joined = { readonly dead: number } & (
   | { readonly is: "joined"; readonly number: number }
@@ -123,9 +125,9 @@ export function removeDead(queries: Queries): Promise<number> {
 }
 
 /**
- * Returns true if there was a lease to renew. Without a report the last one stays. The name becomes that of the host
- * once no other node has it: after a crash, the old process may have it until its lease runs out. If several nodes want
- * it at the same time, the first one gets it.
+ * Returns true if there was a lease to renew. Without a report the last one stays. The node takes its host's name once
+ * no other node has it: after a crash, the old process may have it until its lease runs out. If several nodes want it
+ * at the same time, the first one gets it.
  */
 export async function renewLease(queries: Queries, { id, leaseMs }: NewNode, report: object | null): Promise<boolean> {
   const sql = `UPDATE node SET lease_until = ${LEASE}, report = coalesce($3, report),
@@ -138,7 +140,7 @@ export async function renewLease(queries: Queries, { id, leaseMs }: NewNode, rep
 
 /**
  * Call it inside a transaction, before its work. Returns false if the lease ran out and another process removed the
- * row. Until the commit nobody removes the row, and the lease is renewed meanwhile, however long that takes.
+ * row. Until the commit nobody can remove the row, and the lease is renewed, however long that takes.
  */
 export async function guard(tx: Queries, { id }: NewNode): Promise<boolean> {
   return (await tx.rows("SELECT 1 FROM node WHERE id = $1 FOR KEY SHARE", [id])).length > 0;
@@ -150,7 +152,7 @@ export function lost(onLost: (error: Error) => void, what: string): Error {
   return storageUnavailable();
 }
 
-/** The behavior of a start while another process has the store. */
+/** What a start does while another process has the store. */
 export interface Wait {
   /** True if it waits for as long as it takes, even while the other process renews its lease. */
   readonly isStandby: boolean;
@@ -161,7 +163,7 @@ export interface Wait {
 
 /**
  * Waits until a lease runs out that nobody renews. Only a process that may have the store migrates it. `wasKilled` is
- * true if an earlier process did not end by itself.
+ * true if an earlier process did not end normally.
  */
 export async function takeStore(database: Database, node: NewNode, { isStandby, onLong, onWait }: Wait) {
   const isHeld = async (tx: Queries) =>

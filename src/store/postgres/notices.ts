@@ -1,4 +1,6 @@
-/** Notifies the nodes that own endpoints of commits that other nodes made. A notice is removed once it was handled. */
+/**
+ * Notifies the nodes that own endpoints of commits that other nodes made. A notice is removed once it has been handled.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RemoteChanges, SharedAlerts, ReportedFailing, Waiting } from "../store.ts";
 import { slotOf } from "./endpoints/endpoint-rows.ts";
@@ -9,7 +11,7 @@ import { NO_CHANGES, type NotifiedChanges } from "./engine/owner.ts";
 
 const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
 type Kind = (typeof KINDS)[number];
-/** The time that a caller waits for another node to be notified, and the interval of its checks. */
+/** How long a caller waits for another node to be notified, and how often it checks. */
 const PATIENCE_MS = 2000;
 const LOOK_MS = 25;
 
@@ -107,7 +109,7 @@ export class Notices {
   }
 }
 
-/** A report by another node, made before it lost an endpoint, arrives within this time. */
+/** A report that another node made before it lost an endpoint arrives within this time. */
 const REPORTED_MS = 90_000;
 
 /** Alerts for people. */

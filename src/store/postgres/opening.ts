@@ -35,7 +35,7 @@ export interface ServedOptions {
   readonly standby: boolean;
   /** If true, shares the store with other processes that allow it. */
   readonly nodes: boolean;
-  /** Called before the database is looked at. If it rejects, the start fails. */
+  /** Called before the database is examined. If it rejects, the start fails. */
   readonly beforeComing?: (() => Promise<void>) | undefined;
   /** If false, a store with an older schema is refused. */
   readonly migrate: boolean;
@@ -57,7 +57,7 @@ export interface Served {
   readonly created: boolean;
   /** The path of a new store's admin key. */
   readonly adminKeyFile?: string;
-  /** True if the last process that had the store did not end by itself. */
+  /** True if the last process that had the store did not end normally. */
   readonly wasKilled: boolean;
 }
 
@@ -178,7 +178,7 @@ const NO_STANDBY =
 const NO_CREATE =
   "name another database in [data] store; `webhookd serve` without --no-create makes a store in this one";
 
-/** The server's words may name the user and the database, but never contain the password. */
+/** The server's own words may name the user and the database, but never the password. */
 export function refusalOf(error: unknown, url: string): unknown {
   if (error instanceof StoreRefused || !(error instanceof Error)) return error;
   const cause = error instanceof WebhookdError ? error.cause : "severity" in error ? error : null;

@@ -14,7 +14,7 @@ export class PostgresOperations implements OperationsStore {
   readonly #engine: Engine;
   #unsaved: Pause | null = null;
   #saving: Promise<void> | null = null;
-  /** A pause that was ended before it was saved. A commit that was made late may still have saved it. */
+  /** A pause that was ended before it was saved. A commit that succeeded late may still have saved it. */
   #over: Pause | null = null;
 
   constructor(engine: Engine) {
@@ -27,9 +27,7 @@ export class PostgresOperations implements OperationsStore {
     return this.#over !== null && text === textOf(this.#over) ? null : pauseOf(text);
   }
 
-  /**
-   * A pause must work when nothing else does, so one that the database does not take holds in memory until a restart.
-   */
+  /** A pause must work when nothing else does, so one that the database refuses holds in memory until a restart. */
   async pause(pause: Pause): Promise<Pause> {
     try {
       return await this.#engine.write(async (tx) => {

@@ -1,6 +1,6 @@
 /**
  * The endpoints that this node sends for. Endpoints live in slots. A slot changes hands in only two ways: its node
- * gives it up, or the row of that node was removed. So a node that can commit owns what it believes it owns.
+ * gives it up, or that node's row was removed. So a node that can commit owns what it believes it owns.
  */
 import { randomUUID } from "node:crypto";
 import { hostAheadMs } from "../../clock.ts";
@@ -38,22 +38,20 @@ const MAX_REMEMBERED = 100_000;
 const OVERDUE_MS = 2500;
 /** A lease is checked this long after it may have run out. */
 const RUN_OUT_MS = 25;
-/** Slots that another node still holds, or took first, are looked for again after this time. */
+/** If another node still holds slots, or took them first, look for them again after this time. */
 const AGAIN_MS = 100;
-/** The number of saves before slots are given up. There may be more changes, but new ones come all the time. */
+/** The maximum number of saves before slots are given up. More changes may be left, but new ones keep coming. */
 const SAVES = 20;
 
 interface Shares {
   /** The number of nodes that take part: those that are not draining, or all nodes if all are draining. */
   readonly live: number;
   readonly takesPart: boolean;
-  /** True if a newer version has migrated the store while this node goes on. */
+  /** True if a newer version has migrated the store while this node keeps running. */
   readonly isOutdated: boolean;
   /** True if a node listens to the stream. */
   readonly isListened: boolean;
-  /**
-   * The time until the first lease of another node runs out, not above 0 if one has. Null if there is no other node.
-   */
+  /** The time until the first lease of another node runs out, 0 or less if one has. Null if there is no other node. */
   readonly left: number | null;
   readonly free: boolean;
   readonly own: readonly number[];
@@ -120,7 +118,7 @@ export class SharedOwnership implements Node {
   async guard(tx: Queries): Promise<null> {
     const { id } = this.#node;
     if (await guard(tx, this.#node)) return null;
-    // This node may have joined again meanwhile.
+    // This node may have joined again in the meantime.
     throw id === this.#node.id ? this.#lost() : storageUnavailable();
   }
 
@@ -146,7 +144,7 @@ export class SharedOwnership implements Node {
         await engine.renumber(tx, joined.number);
       });
     } catch (error) {
-      // Another process has the store for itself, or has migrated it. Trying again would not help.
+      // Another process has the store for itself, or has migrated it. Retrying would not help.
       if (error instanceof StoreRefused) this.#onLost(error);
       throw error;
     }
@@ -169,7 +167,7 @@ export class SharedOwnership implements Node {
 
   async leave(): Promise<Ownership> {
     this.#stopping = true;
-    // Do this each time, because somebody may have taken it for a drain and ended that.
+    // Do this each time, because a drain in another node's name may have taken it over and ended.
     await this.#drain();
     return this.renew();
   }
@@ -225,11 +223,11 @@ export class SharedOwnership implements Node {
       await tx.change("UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1", [this.#node.id]);
       await tx.change("DELETE FROM node WHERE id = $1", [this.#node.id]);
     });
-    // Activity at the very end was perhaps not told. The next owner does not wait for the stream.
+    // Activity at the very end may not have been reported. The next owner does not wait for the stream.
     if (this.stream.isWanted) await this.stream.tell(null).catch(() => {});
   }
 
-  /** Runs one at a time, so that no slot is taken as owned from a read made before it was given up. */
+  /** Runs one at a time, so that no slot counts as owned because of a read made before it was given up. */
   async #divide(work: () => Promise<void>): Promise<void> {
     this.#dividing = true;
     await work().finally(() => (this.#dividing = false));
@@ -238,7 +236,7 @@ export class SharedOwnership implements Node {
   async #renew(): Promise<void> {
     let shares = await this.#look();
     if (shares.isOutdated) {
-      // This node does not know all the work that a newer version does. Newer nodes take over; if they are lost,
+      // This node does not know all the work that a newer version does. Newer nodes take over, but if they are lost,
       // somebody must still send.
       await this.#drain();
       shares = await this.#look();
@@ -247,7 +245,7 @@ export class SharedOwnership implements Node {
     const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
     const isDead = left !== null && left <= 0 && spared <= 0;
     const wasRemoved = isDead && (await removeDead(this.#database!.lease)) > 0;
-    // The activity of a node at its very end was perhaps not told.
+    // The activity of a node at its very end may not have been reported.
     this.stream.renewed(isListened, wasRemoved);
     const share = takesPart ? Math.ceil(SLOTS / Math.max(1, live)) : 0;
     let own = held;
@@ -277,7 +275,7 @@ export class SharedOwnership implements Node {
     const { engine, health } = this.#store!;
     for (let left = SAVES; left > 0 && health.hasChanges; left--) await health.save();
     await engine.write(async (tx) => {
-      // Only give up slots that are still this node's, because it may have joined again since.
+      // Give up only slots that still belong to this node, because it may have joined again since.
       const given = await tx.rows<{ slot: number }>(
         `UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1 AND slot = ANY($2::smallint[])
          RETURNING slot`,

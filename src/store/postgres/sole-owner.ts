@@ -20,7 +20,7 @@ export class SoleOwner implements Node {
   #database: Database | null = null;
   #engine: Engine | null = null;
 
-  /** Calls `onLost` once another process has the store: this one must end. */
+  /** Calls `onLost` once another process has the store, so that this one must end. */
   constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
     this.#node = { ...about, id: randomUUID(), leaseMs, alone: true };
     this.#onLost = onLost;

@@ -62,7 +62,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     const begin = () => database.transaction((tx) => tx.script(META));
     // If several processes start on an empty database, one is refused while another creates the table.
     await begin().catch((error: unknown) => (error instanceof Outrun ? begin() : Promise.reject(error)));
-    // A process with the wrong key must take no share from those that run, migrate nothing, and not stand by in vain.
+    // A process with the wrong key must not take a share from those that are running, migrate anything, or stand by in
+    // vain.
     await requireKey(database, options);
     const number = await comeAmongOthers(database, options);
     const keys = await database.transaction((tx) => makeReady(tx, options, number));
@@ -87,7 +88,7 @@ async function makeReady(tx: Queries, options: PostgresOptions, node: number) {
   // If several nodes start on an empty database, one of them makes the keys.
   await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
   await requireHere(tx);
-  // These are marks of processes that were killed. A running process misses none.
+  // These are marks of processes that were killed. A running process does not need them.
   await tx.change("DELETE FROM last_commit WHERE at < now() - interval '1 day'");
   const isNew = (await getMeta(tx, "key_id")) === null;
   const last = await lastKeys(tx);
@@ -181,7 +182,7 @@ export class PostgresStore implements Store {
     // Another node may be writing one, which takes less than an hour.
     const isShared = this.ownership.owns !== null;
     const before = isShared ? this.#engine.clock.now() - HOUR_MS : Number.MAX_SAFE_INTEGER;
-    // Nothing is lost if the process stops meanwhile, because the next start continues.
+    // Nothing is lost if the process stops in the meantime, because the next start continues.
     this.jobs.drop(await this.jobs.unplanned(before)).catch(() => {});
   }
 

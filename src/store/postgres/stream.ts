@@ -10,7 +10,7 @@ import type { Database } from "./engine/database.ts";
 
 const LOOK_MS = 100;
 /**
- * A node notices within a second that another one listens. One that has not begun to tell by then is lost, or older.
+ * A node notices within a second that another one listens. One that has not begun to report by then is lost, or older.
  */
 const PATIENCE_MS = 2500;
 const PAGE = 32;
@@ -39,12 +39,13 @@ export class NodeStream implements SharedStream {
   readonly #monotonic: () => number;
   life = "";
   isWanted = false;
-  /** True if the other nodes see this one as telling. */
+  /** True if the other nodes see that this one reports. */
   #tells = false;
   #listens = false;
   #settling: Promise<void> | null = null;
   /**
-   * The number of gaps, in which something happened that nobody told, and the number of gaps that listeners know about.
+   * The number of gaps, during which something happened that nobody reported, and the number of gaps that listeners
+   * know about.
    */
   #gaps = 0;
   #toldGaps = 0;
@@ -70,7 +71,7 @@ export class NodeStream implements SharedStream {
     this.#settle().catch(() => {});
   }
 
-  /** The node has a new row, which does not say yet that it tells. Activity in between was not told. */
+  /** The node has a new row, which does not say yet that it reports. Activity in between was not reported. */
   rejoined(): void {
     this.#tells = false;
     this.#gaps++;
@@ -90,7 +91,7 @@ export class NodeStream implements SharedStream {
       this.life = row!.life;
     }
     const wanted = this.isWanted;
-    // Everything from now on is told; what came before was not.
+    // From now on everything is reported. What came before was not.
     if (wanted && !this.#tells) this.#gaps++;
     const gaps = this.#gaps;
     if (wanted && gaps > this.#toldGaps) await this.tell(null);
@@ -109,7 +110,7 @@ export class NodeStream implements SharedStream {
     this.#listens = true;
     try {
       await this.#database.change("UPDATE node SET listens = true WHERE id = $1", [this.#node.id]);
-      // A write under way may have begun without it.
+      // A write in progress may have begun without it.
       await this.#settling?.catch(() => {});
       this.isWanted = true;
       await this.#settle();
@@ -132,7 +133,7 @@ export class NodeStream implements SharedStream {
   rest(): void {
     this.#listens = false;
     const sql = "UPDATE node SET listens = false WHERE id = $1";
-    // If this fails, the nodes go on telling for nothing.
+    // If this fails, the nodes keep reporting for nothing.
     this.#last = Promise.all([this.#last, this.#database.change(sql, [this.#node.id]).catch(() => {})]);
   }
 

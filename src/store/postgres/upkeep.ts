@@ -67,7 +67,7 @@ export class PostgresUpkeep implements UpkeepStore {
 
   /** The database looks after its own space, and refuses what does not fit. */
   async checkSpace(): Promise<Space> {
-    // Read a table, because a server whose tables are gone is reachable as well.
+    // Read a table, because a server whose tables are gone can still be reached.
     this.#reachable = await getMeta(this.#engine.database, "schema").then(
       () => true,
       () => false,
@@ -99,7 +99,7 @@ interface Candidate {
   readonly bytes: number | null;
   readonly open: boolean | null;
   readonly failed: boolean | null;
-  /** True if somebody requested an attempt that is not made yet. A job may wait for it. */
+  /** True if somebody requested an attempt that has not been made yet. A job may be waiting for it. */
   readonly requested: boolean;
   readonly last: number | null;
 }

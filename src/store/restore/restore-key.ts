@@ -1,4 +1,4 @@
-/** Finds the `secret.key` that a backup needs: given as a file, sealed in the backup, or in place already. */
+/** Finds the `secret.key` that a backup needs: given as a file, sealed in the backup, or already in place. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StoreRefused } from "../files/refused.ts";
@@ -22,7 +22,7 @@ export interface KeySources {
    * and it is needed.
    */
   readonly passphrase: (() => Promise<string | null>) | null;
-  /** True if the caller named a passphrase. Then it has to be right, even if the key is in place. */
+  /** True if the caller named a passphrase. Then it must be right, even if the key is already in place. */
   readonly mustUnseal: boolean;
 }
 
@@ -37,9 +37,7 @@ export interface FoundKey {
   readonly from: "sealed" | "given" | "there";
   /** Named in messages. */
   readonly file: string;
-  /**
-   * Tells if the key is in place already, or must be written into the data directory, or to its place outside of it.
-   */
+  /** Whether the key is already in place, or must be written into the data directory, or to its place outside of it. */
   readonly place: "there" | "beside" | "elsewhere";
 }
 
@@ -101,7 +99,7 @@ function fits(key: Buffer, { check }: NeededKey): boolean {
   return new Box(key, () => new Uint8Array()).opensCheck(check);
 }
 
-/** Extracts the `secret.key` that is sealed in a backup, and leaves the store as it is. */
+/** Where to extract the `secret.key` that is sealed in a backup. The store stays as it is. */
 export interface RestoreKeyOptions extends KeyPlace {
   readonly backup: string;
   readonly passphrase: (() => Promise<string | null>) | null;
@@ -110,11 +108,11 @@ export interface RestoreKeyOptions extends KeyPlace {
 
 export interface RestoredKey {
   readonly keyFile: string;
-  /** The path at which the old file is kept; null if there was none. */
+  /** The path at which the old file is kept. Null if there was none. */
   readonly kept: string | null;
 }
 
-/** Throws `StoreRefused` if it cannot be done; then nothing was changed. */
+/** Throws `StoreRefused` if it cannot be done. Then nothing has changed. */
 export async function restoreKey(options: RestoreKeyOptions): Promise<RestoredKey> {
   const { dir, backup, secretKeyFile: file, passphrase, clock, nativeBinding } = options;
   if (!existsSync(dir)) throw noStore(dir);

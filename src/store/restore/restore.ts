@@ -1,6 +1,6 @@
 /**
- * Replaces the store of a data directory with a backup. Everything is tried on a copy beside the old store first:
- * damage, a schema that is too new, a key that does not fit, and a full disk change nothing.
+ * Replaces the store of a data directory with a backup. Everything is first tried on a copy beside the old store, so
+ * that damage, a schema that is too new, a wrong key or a full disk changes nothing.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -63,7 +63,7 @@ export interface Restored extends FoundBackup {
 
 const MAGIC = "SQLite format 3\0";
 
-/** Returns null if it was not confirmed. Throws `StoreRefused` if it cannot be done; then nothing was changed. */
+/** Returns null if nobody confirmed it. Throws `StoreRefused` if it cannot be done. Then nothing has changed. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored | null> {
   const { dir, backup, clock } = options;
   requireBackup(backup, dir);
@@ -94,8 +94,8 @@ function missingOf(dir: string): string[] {
 }
 
 /**
- * Removes directories that were made for nothing, while the lock is still held. A process that waits for the lock then
- * finds no directory.
+ * Removes directories that were created for nothing, while the lock is still held. A process that is waiting for the
+ * lock then finds no directory.
  */
 function discard(dir: string, made: readonly string[]): void {
   try {
@@ -142,7 +142,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored | null> 
   return { ...restored, kept };
 }
 
-/** Checks what can be seen without touching the data directory. */
+/** Checks everything that does not need the data directory. */
 function requireBackup(backup: string, dir: string): void {
   const isFile = statSync(backup, { throwIfNoEntry: false })?.isFile() === true;
   if (!isFile) throw new StoreRefused(1, `${backup} is not a file`, "name a backup: look in [backup] dir");
@@ -196,7 +196,7 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Makes the copy a store: paused, and with an admin key that works. Returns true if that key is new. */
+/** Makes the copy a store: paused, and with a valid admin key. Returns true if that key is new. */
 function takeUp(staged: StagedBackup, options: RestoreOptions, at: number | null): boolean {
   const { dir, backup, clock, random = randomBytes } = options;
   const now = clock.now();

@@ -10,7 +10,7 @@ import type { Migration } from "../sqlite/engine/schema.ts";
 import { IS_FRESH } from "../sqlite/numbers/fragments.ts";
 
 export interface BackupContents {
-  /** The time at which the backup was made; null for a database that is not a backup. */
+  /** The time at which the backup was made. Null for a database that is not a backup. */
   readonly at: number | null;
   readonly endpoints: number;
   readonly events: number;
@@ -27,7 +27,9 @@ export interface StagedOptions {
 
 const BUSY_MS = 5000;
 
-/** Returns when the file was made as a backup, which has no write-ahead log; null for any other database. */
+/**
+ * Returns the time at which the file was made as a backup, which has no write-ahead log. Null for any other database.
+ */
 export function copiedAt(file: string, nativeBinding: NativeBinding | undefined): number | null {
   const db = openFile(file, { timeout: BUSY_MS, nativeBinding, readonly: true });
   try {
@@ -74,7 +76,7 @@ export class StagedBackup {
     };
   }
 
-  /** Returns true if the token is an admin's, and works. */
+  /** Returns true if the token is an admin's, and valid. */
   admits(token: Token | null, now: number): boolean {
     const key = token && new Keys(this.#db).get(token.keyId);
     if (!key || !matchesHash(token.secret, key.hash)) return false;
@@ -115,16 +117,16 @@ export interface DueReport {
   /** All pending deliveries, including those that are not due yet. */
   readonly pending: number;
   readonly due: number;
-  /** Epoch milliseconds; null if nothing is pending. */
+  /** Epoch milliseconds. Null if nothing is pending. */
   readonly oldestDueAt: number | null;
-  /** At most 20 endpoints, the one with the most pending deliveries first. */
+  /** At most 20 endpoints, those with the most pending deliveries first. */
   readonly endpoints: readonly DueOfEndpoint[];
 }
 
 export interface DueOfEndpoint {
   readonly id: string;
   readonly url: string;
-  /** The pending deliveries of a disabled endpoint are held. */
+  /** False if the endpoint is disabled, so that its pending deliveries are held. */
   readonly enabled: boolean;
   readonly pending: number;
   readonly due: number;

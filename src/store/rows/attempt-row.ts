@@ -39,7 +39,7 @@ export interface AttemptRow {
  *
  *   flags · address, 4 or 16 bytes · each step that happened, in ms · date, in s after the start · the other headers
  *
- * This format is on disk: places in the lists below never change, and additions go at the end.
+ * This format is on disk: positions in the lists below never change, and additions go at the end.
  */
 export type ConnectionDetails = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
 const UNKNOWN: ConnectionDetails = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
@@ -152,7 +152,7 @@ class Reader {
   }
 }
 
-/** Writes seven bits a byte, the low ones first. */
+/** Writes seven bits per byte, the low ones first. */
 function writeNumber(value: number, at: number): number {
   let end = at;
   for (; value >= 128; value = Math.floor(value / 128)) scratch[end++] = (value % 128) | 128;
@@ -182,7 +182,7 @@ function addressBytes(text: string): readonly number[] {
 
 let lastDate = { text: "", seconds: null as number | null };
 
-/** Returns null for a date in another form than the usual one, which is then kept as text. */
+/** Returns null for a date in an unusual form, which is then kept as text. */
 function secondsOf(text: string | undefined): number | null {
   if (text === undefined) return null;
   if (text !== lastDate.text) {

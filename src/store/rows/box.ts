@@ -13,8 +13,8 @@ const MARKS_PLACE = "meta:marks";
 export class Box {
   #keyId: string;
   /**
-   * With a Buffer instead of a KeyObject, Node takes three times as long to begin, and each list opens two texts of
-   * each endpoint.
+   * Not a Buffer, with which Node would take three times as long to begin, and each list opens two texts of each
+   * endpoint.
    */
   #key: KeyObject;
   #markKey: Uint8Array;
@@ -28,14 +28,14 @@ export class Box {
   }
 
   /**
-   * Identifies the key without revealing anything about it. It is kept beside each sealed text, to recognize texts that
+   * Identifies the key without revealing anything about it. It is stored with each sealed text, to recognise texts that
    * another key sealed.
    */
   get keyId(): string {
     return this.#keyId;
   }
 
-  /** The key of the marks, for a thread that makes marks too. A change of `secret.key` does not change it. */
+  /** The key of the marks, for another thread that makes marks. Changing `secret.key` does not change it. */
   get markKey(): Uint8Array {
     return this.#markKey;
   }
@@ -67,7 +67,7 @@ export class Box {
     if (text !== null) this.#markKey = Buffer.from(text, "base64url");
   }
 
-  /** Returns a text that a store keeps, so that a later start can check if it has the right key. */
+  /** Returns text for the store to keep, so that a later start can check whether it has the right key. */
   sealCheck(): string {
     return this.seal(KEY_CHECK, CHECK_PLACE);
   }
@@ -115,7 +115,8 @@ export class Box {
 }
 
 /**
- * Recognizes the same bytes again. Without the key the mark reveals nothing, so weak bytes cannot be guessed from it.
+ * Returns a mark by which the same bytes are recognised. Without the key the mark reveals nothing, so weak bytes cannot
+ * be guessed from it.
  */
 export function markWith(key: Uint8Array, bytes: Uint8Array): Buffer {
   return createHmac("sha256", key).update(bytes).digest();

@@ -6,8 +6,8 @@ import type { DeliveryStatus, StoredStatus } from "../../domain/deliveries/deliv
 import type { TraceContext } from "../../domain/events/event.ts";
 
 /**
- * Keys of events and the public ids made from them. An id has 26 characters: the first 11 are an integer that sorts in
- * commit order, and the last ones are random, so that no id can be guessed from another.
+ * Converts between keys of events and the public ids made from them. An id has 26 characters: the first 11 are an
+ * integer that sorts in commit order, and the last ones are random, so that no id can be guessed from another.
  *
  *   evt_ 11 key · 15 random          dlv_ 11 key · 6 endpoint · 9 of the event's random
  *                                    att_ 11 key · 5 endpoint · 3 number · 7 of the event's random
@@ -32,7 +32,7 @@ export function instantOf(key: number): number {
 }
 
 /**
- * An attempt that begins within this time of its event is found by the event's key, so no index by time contains it.
+ * If an attempt begins within this time of its event, it is found by the event's key, so no index by time contains it.
  */
 export const PROMPT_MS = 1000;
 
@@ -77,14 +77,14 @@ export function attemptId(event: string, endpoint: number, number: number): stri
   return `att_${event.slice(4, KEY_END)}${place}${event.slice(KEY_END, KEY_END + 7)}`;
 }
 
-/** Returns null if this is no event id. The random part must still be compared with the row's. */
+/** Returns null if this is not an event id. The random part must still be compared with the row's. */
 export function parseEventId(id: string): { readonly key: number; readonly random: string } | null {
   if (!isId("evt", id)) return null;
   const key = decodeBase32(id.slice(4, KEY_END));
   return key === null ? null : { key, random: id.slice(KEY_END) };
 }
 
-/** Returns null if this is no delivery id. `check` must be the beginning of the event's random part. */
+/** Returns null if this is not a delivery id. `check` must be the beginning of the event's random part. */
 export function parseDeliveryId(
   id: string,
 ): { readonly event: number; readonly endpoint: number; readonly check: string } | null {
@@ -111,14 +111,12 @@ export function keyOf(event: string): number {
   return key;
 }
 
-/**
- * Returns the key at which a position's event sorts: ids sort as text, and so do "" before and "~" after all of them.
- */
+/** Returns the key at which a position's event sorts: ids sort as text, with "" before and "~" after all of them. */
 export function positionKey(event: string): number {
   return parseEventId(event)?.key ?? (event < "evt_" ? -1 : Number.MAX_SAFE_INTEGER);
 }
 
-/* The order of these words is on disk: only ever add at the end. */
+/* The order of these words is on disk, so add only at the end. */
 export const FRESH = 0;
 export const WAITING = 1;
 export const DELIVERED = 2;
@@ -138,7 +136,7 @@ export const triggerOf = (code: number): Trigger => TRIGGERS[code]!;
 export const outcomeCode = (outcome: Outcome["outcome"]): number => OUTCOMES.indexOf(outcome);
 export const outcomeOf = (code: number): Outcome["outcome"] => OUTCOMES[code]!;
 
-/** Returns one text: the traceparent, which contains no space, and the tracestate after a space. */
+/** Returns one string: the traceparent, which contains no space, and the tracestate after a space. */
 export function traceText(trace: TraceContext | undefined): string | null {
   if (trace === undefined) return null;
   return trace.tracestate === null ? trace.traceparent : `${trace.traceparent} ${trace.tracestate}`;
@@ -151,21 +149,23 @@ export function traceOf(text: string | null): TraceContext | undefined {
   return { traceparent: text.slice(0, space), tracestate: text.slice(space + 1) };
 }
 
-/** The SHA-256 of an event's bytes, because SQLite does not notice a flipped bit in a row's data. */
+/** Returns the SHA-256 of an event's bytes, because SQLite does not notice a flipped bit in a row's data. */
 export function bodyHash(body: Uint8Array): Buffer {
-  // A Buffer from `hash` would be a separate allocation outside the heap, and take half as long again.
+  // A Buffer from `hash` would be a separate allocation outside the heap, and take half again as long.
   return Buffer.from(hash("sha256", body, "binary"), "binary");
 }
 
 const CLOSE = Buffer.from("}");
 
-/** The hash of an event whose data has a row of its own. The event's row then has only the head of the envelope. */
+/**
+ * Returns the hash of an event whose data is in a separate row. The event's row then has only the head of the envelope.
+ */
 export function hashOf(head: Uint8Array, dataHash: Uint8Array): Buffer {
   return bodyHash(Buffer.concat([head, dataHash]));
 }
 
 export interface StoredBody {
-  /** The envelope, or its head; null once the event was erased. */
+  /** The envelope, or its head. Null once the event was erased. */
   readonly body: Buffer | null;
   readonly body_hash: Buffer;
   /**
@@ -174,7 +174,7 @@ export interface StoredBody {
   readonly data: Buffer | null;
 }
 
-/** Returns the envelope as far as it exists. `isIntact` is true if it is as it was written. */
+/** Returns the envelope as far as it exists. `isIntact` is true if it is unchanged since it was written. */
 export function wholeBody({ body: stored, body_hash: hash, data }: StoredBody): { body: Buffer; isIntact: boolean } {
   const body = stored ?? Buffer.alloc(0);
   if (data === null) return { body, isIntact: bodyHash(body).equals(hash) };

@@ -1,11 +1,11 @@
-/** The counts of one minute, as a row holds them. */
+/** The counts of one minute, in the form of a row. */
 import { Tally } from "../../domain/tally.ts";
 import type { Counted } from "../store.ts";
 
 export const MINUTE_MS = 60_000;
 
 /**
- * The row. `attempts` is a tally as JSON; `published` has the number of events of each type, and is null if there are
+ * The row. `attempts` is a tally as JSON. `published` has the number of events of each type, and is null if there are
  * none.
  */
 export interface StoredCounts {

@@ -2,7 +2,7 @@
 import { WebhookdError } from "../../domain/errors.ts";
 import type { PageQuery } from "../store.ts";
 
-/** The largest number of rows that are counted. */
+/** The maximum number of rows that are counted. */
 export const MOST_COUNTED = 10_000;
 
 /** The values that a row is sorted by. No two rows of a list have the same keys, and keys never change. */
@@ -11,18 +11,19 @@ export type Keys = readonly number[];
 export interface Sifted<Row> {
   /** The rows that may be wanted, in the order of the list. */
   readonly rows: readonly Row[];
-  /** The keys of the last row that was looked at. */
+  /** The keys of the last row that was examined. */
   readonly reached: Keys;
-  /** The number of rows looked at. If it is smaller than the number asked for, no more rows are left. */
+  /** The number of rows examined. If it is smaller than the number asked for, no more rows are left. */
   readonly looked: number;
 }
 
-/** The length of the mark: short, but enough that nobody guesses one. */
+/** The length of the mark: short, but enough that nobody can guess one. */
 const MARK_BYTES = 9;
 
 /**
- * The place at which a list goes on: the keys of the last row that was looked at, bound to the list and its order. Each
- * cursor carries a mark that only this store can make. Without it, a truncated cursor would be read as another place.
+ * The place at which a list continues: the keys of the last row that was examined, bound to the list and its order.
+ * Each cursor carries a mark that only this store can make. Without it, a truncated cursor would be read as another
+ * place.
  */
 export class Cursors {
   readonly #mark: (bytes: Uint8Array) => Uint8Array;

@@ -36,7 +36,7 @@ export interface EndpointRow {
   readonly next_secret: string | null;
   readonly switches_at: number | null;
   readonly signatures: string;
-  /** The tenant's keys, NULL unless the endpoint chose `ed25519`; from `KEYS` of the query. */
+  /** The tenant's keys, from `KEYS` of the query. NULL unless the endpoint chose `ed25519`. */
   readonly private_key: string | null;
   readonly next_private_key: string | null;
   readonly rate_per_second: number | null;
@@ -47,7 +47,7 @@ export interface EndpointRow {
   readonly cancel_to: number | null;
 }
 
-/** A row, whatever stands for its tenant. */
+/** A row, whatever represents its tenant. */
 type AnyRow = Omit<EndpointRow, "tenant"> & { readonly tenant: unknown };
 
 /** The places to which sealed texts are bound: a text does not open in another place. */
@@ -107,7 +107,7 @@ export interface ReadRow {
 }
 
 /**
- * Never throws, whatever the row contains, because a damaged row must affect one endpoint only. `tenant` is undefined
+ * Never throws, whatever the row contains, because a damaged row must affect only one endpoint. `tenant` is undefined
  * if its name is lost.
  */
 export function readRow(row: AnyRow, tenant: string | undefined, box: Box): ReadRow {
@@ -158,11 +158,11 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
 }
 
 /**
- * Each change of the settings seals the headers anew, so no two changes have the same revision, not even in one
+ * Each change of the settings seals the headers anew, so no two changes have the same revision, not even in the same
  * millisecond.
  */
 function revisionOf(row: AnyRow): string {
-  // A sweep clears this mark when it is done, which is no change of the endpoint.
+  // A sweep clears this mark when it is done, which does not change the endpoint.
   const text = JSON.stringify({ ...row, cancel_to: null });
   return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }

@@ -8,7 +8,7 @@ export function seeksResult({ error, statusCode }: ResultFilter): boolean {
   return error !== undefined || statusCode !== undefined;
 }
 
-/** Returns true if no success can match, so that successes need not be looked at. */
+/** Returns true if no success can match, so that successes can be skipped. */
 export function seeksFailure({ error, statusCode }: ResultFilter): boolean {
   return error !== undefined || (statusCode !== undefined && statusCode.least >= 300);
 }

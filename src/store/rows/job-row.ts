@@ -28,8 +28,8 @@ export interface Counts {
 export const EVERY_TENANT = "*";
 
 /**
- * Decides if a list shows a job. `hasDeliveries` says if the job's set has deliveries to `query.endpoint`; it is called
- * only if that is given.
+ * Decides whether a list shows a job. `hasDeliveries` says whether the job's set has deliveries to `query.endpoint`,
+ * and is called only if that is given.
  */
 export function fitsJob(row: JobRow, query: JobQuery, hasDeliveries: (row: JobRow) => boolean): boolean {
   const { endpoint, endpoints, isOpen = false, statuses, actions } = query;

@@ -16,7 +16,7 @@ export interface KeyRow {
   readonly portal: string | null;
 }
 
-/** Returns the key as the rest of the program has it, for both stores. */
+/** Converts the row to the key that the rest of the program uses, for both stores. */
 export function keyOf(row: KeyRow): ApiKey {
   return {
     id: row.id,

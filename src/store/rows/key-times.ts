@@ -1,9 +1,9 @@
 /**
- * Tells when the objects that have keys were made. A key begins with the instant at which it was made, and each key is
- * higher than the last one. So after a clock was ahead, keys are ahead too. From then on they rise at half the speed of
- * the clock until it has caught up. A row notes each time that the clock was found behind: the key from which keys rise
- * slowly, and the instant that the clock showed. So the time at which a key was made can still be computed, and a lower
- * key was made earlier.
+ * Computes when the objects that have keys were created. A key begins with the instant at which it was made, and each
+ * key is higher than the last one. So after a clock was ahead, keys are ahead too. From then on they rise at half the
+ * speed of the clock until it has caught up. Each time the clock was found to be behind, a row records the key from
+ * which keys rise slowly, and the instant that the clock showed. So the time at which a key was made can still be
+ * computed, and a lower key was made earlier.
  */
 import { firstKeyAt, instantOf } from "./codes.ts";
 
@@ -17,7 +17,7 @@ export interface Slowdown {
 export const OF_EVENTS = 0;
 export const OF_NUMBERS = 1;
 
-/** SQL that deletes rows which concern no remaining event, because a later one applies to the first event already. */
+/** SQL that deletes rows which concern no remaining event, because a later one already applies to the first event. */
 export const DROP_KEY_TIMES = `DELETE FROM key_time WHERE kind = ${OF_EVENTS} AND key < (
   SELECT max(key) FROM key_time WHERE kind = ${OF_EVENTS} AND key <= (SELECT min(key) FROM event))`;
 
@@ -31,8 +31,7 @@ export class KeyTimes {
   /** Sorted by key. */
   readonly slowdowns: readonly Slowdown[];
   /**
-   * For each slowdown, the earliest instant that the clock showed at it or at a later one. Keys before it count as made
-   * no later.
+   * For each slowdown, the earliest instant that the clock showed then or later. Keys before it count as made no later.
    */
   readonly #latest: readonly number[];
 
@@ -65,7 +64,7 @@ export class KeyTimes {
     return this.#firstIn(this.slowdowns.length, wanted);
   }
 
-  /** Returns the keys between which, exclusive, everything lies that was made in the period. */
+  /** Returns the keys between which everything from the period lies, excluding both. */
   within({ since, until }: { since?: number; until?: number }): { low: number; high: number } {
     return {
       low: since === undefined ? -1 : this.firstKeyAt(since) - 1,
@@ -98,8 +97,8 @@ function slow({ key, at }: Slowdown, instant: number): number {
 
 /**
  * Returns the row that must be stored before the next key is made. Either keys must slow down, because the last one was
- * made by a clock ahead of the present time, or they may keep the clock's speed again, because it has caught up.
- * Returns null if nothing changes.
+ * made by a clock that was ahead, or they may rise at the clock's speed again, because it has caught up. Returns null
+ * if nothing changes.
  */
 export function slowdownAt(times: KeyTimes, last: number, now: number): Slowdown | null {
   const at = Math.floor(now);
@@ -120,8 +119,8 @@ export class RisingKeys {
   }
 
   /**
-   * `now` may lie in the past, because it is the instant when a request began. `clock` returns the present time, and is
-   * called only if it matters.
+   * `now` may lie in the past, because it is the instant at which a request began. `clock` returns the present time,
+   * and is called only if it matters.
    */
   next(now: number, clock: () => number = () => now): number {
     const isSlow = this.times.slowdowns.length > 0;
@@ -133,7 +132,7 @@ export class RisingKeys {
   }
 }
 
-/** Returns the milliseconds that keys are ahead of the clock, or null if that is too little to matter. */
+/** Returns the milliseconds by which keys are ahead of the clock, or null if that is too little to matter. */
 export function aheadOf(last: number, now: number): number | null {
   const aheadMs = instantOf(last) - now;
   return aheadMs > TOLERATED_MS ? aheadMs : null;

@@ -13,7 +13,7 @@ export function shownStatus(
   const stored = statusOf(delivery.status);
   if (stored !== "pending") return stored;
   if (endpoint.deleted || delivery.event <= (endpoint.cancelTo ?? -1)) return "cancelled";
-  // A test that is still waiting, because the process stopped before it was made, is held like the others.
+  // A test that is still waiting, because the process stopped before making its attempt, is held like the others.
   const isTest = delivery.status === FRESH && triggerOf(delivery.trigger) === "test";
   return endpoint.enabled || isTest ? "pending" : "held";
 }

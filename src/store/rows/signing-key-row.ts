@@ -15,7 +15,7 @@ export interface SigningKeyRow {
 /** The columns that a rotation writes. */
 export type SealedKeys = Pick<SigningKeyRow, "private_key" | "next_private_key" | "switches_at">;
 
-/** The place that a sealed key is bound to. In another place it does not open. */
+/** The place to which a sealed key is bound. It does not open in any other place. */
 export const privateKeyPlace = (tenant: string): string => `tenant:${tenant}:private_key`;
 export const nextPrivateKeyPlace = (tenant: string): string => `tenant:${tenant}:next_private_key`;
 
@@ -66,7 +66,7 @@ export function firstKey(tenant: string, box: Box, random: (bytes: number) => Ui
   return box.seal(newPrivateKey(random), privateKeyPlace(tenant));
 }
 
-/** The answer to a rotation that was written. */
+/** Returns the answer to a rotation that was written. */
 export function rotationDone(keys: SigningKeys | "damaged" | null, endpoints: readonly string[]): KeyRotation {
   return keys === null || keys === "damaged" ? { result: "damaged" } : { result: "done", keys, endpoints };
 }

@@ -19,7 +19,7 @@ export interface TypeRow {
   readonly deleted_at: number | null;
 }
 
-/** A deleted type stays for so long. No request, and no node that has not heard, lasts longer. */
+/** A deleted type stays for this long. No request lasts longer, and every node has learnt of it by then. */
 export const DELETED_FOR_MS = 86_400_000;
 
 /** The fact in `meta` that counts the changes of event types. */

@@ -49,7 +49,7 @@ export class SqliteOperations implements OperationsStore {
     return this.#unsaved ?? this.#engine.read(() => this.#engine.meta.pause);
   }
 
-  /** A pause must work when nothing else does, so one that the disk does not take holds in memory until a restart. */
+  /** A pause must work when nothing else does, so one that does not fit on the disk holds in memory until a restart. */
   async pause(pause: Pause): Promise<Pause> {
     const { commit, meta } = this.#engine;
     try {
@@ -117,7 +117,7 @@ export class SqliteOperations implements OperationsStore {
     return this.#engine.read(() => this.#engine.meta.openMove);
   }
 
-  /** Uses the files' names, because opening the database would drop the locks on it. */
+  /** Stats the files by name, because opening the database would drop the locks on it. */
   async size(): Promise<StoreSize> {
     const bytes = (name: string) => stat(join(this.#engine.dir, name)).then(({ size }) => size);
     // There is no WAL before the first write, nor for a moment after the last one.

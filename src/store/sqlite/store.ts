@@ -55,7 +55,7 @@ export interface SqliteStoreOptions extends EngineOptions {
   readonly startBackup: StartBackup;
   /** Without one, lists are read on this thread. */
   readonly startReader?: StartReader | undefined;
-  /** Above this size the write-ahead log is reported as growing. */
+  /** The log reports the write-ahead log as growing above this size. */
   readonly walLimitBytes?: number | undefined;
   /** The number of deliveries after which the lower bound of the fresh events is moved. */
   readonly freshStep?: number | undefined;
@@ -172,7 +172,7 @@ export class SqliteStore implements Store {
     await this.#engine.condition.look();
     this.endpoints.start();
     this.upkeep.noteCauses();
-    // Nothing is lost if the process stops meanwhile, because the next start continues.
+    // Nothing is lost if the process stops in the meantime, because the next start continues.
     this.jobs.dropUnplanned().catch(() => {});
     unawaited(this.#large.dropLeft());
   }
@@ -197,7 +197,7 @@ export class SqliteStore implements Store {
       if (usable) emptyLogAtStop(db);
     } finally {
       db.close();
-      // Make the reserve at once, in the space that the write-ahead log returns: there is no other space.
+      // Make the reserve at once, in the space that the write-ahead log frees, because there is no other.
       if (wasFull) this.upkeep.makeReserve();
       this.#onClosed();
     }

@@ -30,7 +30,7 @@ interface Parts {
   readonly reserve: Reserve;
   readonly responses: Responses;
   readonly counters: Counters;
-  /** Above this size the write-ahead log is reported as growing. */
+  /** The log reports the write-ahead log as growing above this size. */
   readonly walLimitBytes?: number | undefined;
 }
 
@@ -109,7 +109,7 @@ export class SqliteUpkeep implements UpkeepStore {
     return { state: this.#engine.condition.state, trouble: this.#log.trouble };
   }
 
-  /** Notes causes again after a repair, while nothing else waits. The next start continues if this one stops. */
+  /** Records causes again after a repair, while nothing else waits. The next start continues if this one stops. */
   noteCauses(): void {
     const { clock, commit, meta } = this.#engine;
     if (this.#closed || meta.causesNoted === null) return;
@@ -197,8 +197,8 @@ const LITTLE = 1 / 10;
 const LEAST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Frees the pages that pruning leaves empty in the middle of the file: pages from the end are moved there, and the file
- * is cut.
+ * Returns to the disk the pages that pruning leaves empty in the middle of the file: pages from the end are moved
+ * there, and the file is cut.
  */
 export class FreePages {
   readonly #db: Database;

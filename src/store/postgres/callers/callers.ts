@@ -13,7 +13,7 @@ import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
 import { parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 
 const TOUCH_EVERY_MS = 60_000;
-/** Many keys live for minutes only, so the cache of their use is cleared at this size. */
+/** Many keys live only for minutes, so the cache of their use is cleared at this size. */
 const MAX_REMEMBERED = 10_000;
 
 export class PostgresKeys implements KeyStore {
@@ -41,7 +41,7 @@ export class PostgresKeys implements KeyStore {
   }
 
   /**
-   * Reads the key once for all requests of a turn of the event loop, after they have come, so that none misses a
+   * Reads the key once for all requests of a turn of the event loop, after they have arrived, so that none misses a
    * revocation.
    */
   get(id: string): Promise<ApiKey | null> {
@@ -115,7 +115,7 @@ export class PostgresKeys implements KeyStore {
     if (this.#touched.size >= MAX_REMEMBERED) this.#touched.clear();
     this.#touched.set(id, now);
     const work = this.#engine.write((tx) => tx.change("UPDATE api_key SET last_used_at = $2 WHERE id = $1", [id, now]));
-    // A failed write also fails publishes and records beside it, so ignore the error here.
+    // A failed write makes the publishes and records in the same transaction fail too, so ignore the error here.
     work.catch(() => {});
   }
 }
@@ -145,7 +145,7 @@ export async function addKey(tx: Queries, key: NewApiKey, number: number, now: n
   );
 }
 
-/** Reads a page of rows of one tenant or any, by a column that tells when they were made. */
+/** Reads a page of rows of one tenant or any, by a column that shows when they were made. */
 export function inOrder(
   table: string,
   column: string,

@@ -1,4 +1,4 @@
-/** Idempotency keys, and the responses that they stand for. Requests without a key do not come here. */
+/** Idempotency keys, and the responses that they stand for. Requests without a key skip this class. */
 import type { WebhookdError } from "../../../domain/errors.ts";
 import { WebhookdError as Refusal } from "../../../domain/errors.ts";
 import {
@@ -36,7 +36,8 @@ export class IdempotencyKeys implements IdempotencyStore {
     const known = await this.known(this.#engine.database, [request]);
     const answer = this.answerOf(known, request, now);
     if (answer instanceof Refusal) throw answer;
-    // The response was perhaps committed by a server whose standby does not have it. A commit waits for that.
+    // A server may have committed the response although its standby does not have it. A further commit waits for the
+    // standby.
     if (answer !== null) await this.#engine.write(async () => {});
     return answer;
   }

@@ -63,7 +63,6 @@ async function placeOf(queries: Queries, endpoint: string): Promise<Place | null
   return (await queries.rows<Place>(sql, [endpoint]))[0] ?? null;
 }
 
-/** A read of one endpoint's due deliveries. */
 export interface DueRead {
   readonly endpoint: string;
   readonly after: Position;
@@ -149,7 +148,10 @@ export async function dueFirstPage(
   return { claims: rows.map(claimOf), nextDueAt: null, reached };
 }
 
-/** Hops from endpoint to endpoint along the index, so the steps follow the number of endpoints, not the backlog. */
+/**
+ * Hops from endpoint to endpoint along the index, so the number of steps depends on the number of endpoints, not on the
+ * backlog.
+ */
 export async function earliestDue(
   queries: Queries,
   slots: readonly number[] | null,
@@ -249,8 +251,8 @@ export async function requestedPage(
 }
 
 /**
- * Adds the pace of the job that requested each attempt; of several jobs, the slowest. A job never releases an attempt
- * by the ladder.
+ * Adds the pace of the job that requested each attempt, or the slowest pace of several jobs. A job never releases an
+ * attempt by the ladder.
  */
 async function paced(queries: Queries, claims: readonly Claim[]): Promise<Claim[]> {
   const some = claims.filter(({ trigger }) => trigger !== "ladder");

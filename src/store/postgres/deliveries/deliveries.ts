@@ -66,9 +66,9 @@ export class PostgresDeliveries implements DeliveryStore {
   readonly #parts: Parts;
   readonly #mostRemembered: number;
   readonly #remembered = new Map<string, Identity>();
-  /** True until an attempt was stored already, against expectation: from then on the server looks first. */
+  /** False once an attempt turned out to be stored already. From then on the server looks first. */
   #areNew = true;
-  /** The reads that were asked for in this turn of the event loop. */
+  /** The reads that were requested in this turn of the event loop. */
   #asked: Asked[] = [];
   readonly #shared = (tx: Queries, batches: readonly (readonly EndedAttempt[])[]) => this.#recordAll(tx, batches);
 
@@ -143,7 +143,7 @@ export class PostgresDeliveries implements DeliveryStore {
     return requestedPage(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
-  /** Reads together what was asked for in the same turn. */
+  /** Carries out together all reads that were requested in the same turn. */
   async #readDue(): Promise<void> {
     const asked = this.#asked;
     this.#asked = [];
@@ -188,7 +188,7 @@ export class PostgresDeliveries implements DeliveryStore {
     throw error;
   }
 
-  /** Returns a map of its own for the batch, because the remembered identities may be forgotten before it is done. */
+  /** Returns a separate map for the batch, because the remembered identities may be forgotten before it is done. */
   async #identify(queries: Queries, some: readonly { readonly endpoint: string }[]): Promise<Identities> {
     const identities = new Map<string, Identity>();
     const unknown = new Set<string>();
@@ -249,7 +249,7 @@ interface Wanted {
 async function request(tx: Queries, tenant: string | null, delivery: string): Promise<AttemptRequest> {
   const parsed = parseDeliveryId(delivery);
   if (parsed === null) return { result: "not_found" };
-  // Another node may be erasing the event. With this lock, what is read below stays as it is.
+  // Another node may be erasing the event. This lock keeps what is read below unchanged.
   await tx.rows("SELECT 1 FROM event WHERE key = $1 FOR SHARE", [parsed.event]);
   const [row] = await tx.rows<Wanted>(
     `SELECT d.event, d.endpoint, d.status, e.random, e.tenant, e.body IS NULL AS erased, p.id, p.enabled,

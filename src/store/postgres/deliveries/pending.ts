@@ -1,12 +1,12 @@
 /**
  * Counts the pending deliveries of each tenant, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
  * The counters change in the transactions of the rows that they count, so a publish need not count the backlog. Each
- * node has a row for each tenant, or nodes would wait for each other's commits; the sum of the rows is the count.
+ * node has a row for each tenant, so that nodes do not wait for each other's commits. The sum of the rows is the count.
  */
 import type { Queries } from "../engine/database.ts";
 import { FRESH, WAITING } from "../../rows/codes.ts";
 
-/** The number of deliveries that became pending, less those that are no longer, by tenant. */
+/** The number of deliveries that became pending, less those that no longer are, by tenant. */
 export type PendingChanges = ReadonlyMap<string, number>;
 
 export class Pending {

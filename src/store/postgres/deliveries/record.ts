@@ -1,7 +1,7 @@
 /**
- * Records attempts. Nearly all of them move their delivery, and one statement does that for a whole batch. For the others
- * the rows are read, `afterAttempt` decides one attempt after the other, and compare-and-set writes each row: if another
- * node moved one meanwhile, everything is decided again.
+ * Records attempts. Nearly all of them move their delivery, and one statement does that for a whole batch. For the
+ * others, this reads the rows, lets `afterAttempt` decide one attempt after another, and writes each row by
+ * compare-and-set. If another node has moved one in the meantime, everything is decided again.
  */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { isByStatus } from "../../../domain/deliveries/attempt.ts";
@@ -28,8 +28,8 @@ export interface Placed {
 }
 
 /**
- * A place in `all` is null for an attempt of an event that is gone, or of an endpoint that never was. `isNew` says that no
- * attempt of a delivery that moves is stored already; this cannot be otherwise, and spares the server a look-up.
+ * A place in `all` is null for an attempt whose event is gone, or whose endpoint never existed. `isNew` says that the
+ * deliveries that move have no stored attempt yet. That is always so, and saying it saves the server a look-up.
  */
 export async function recordAll(
   tx: Queries,
@@ -58,7 +58,7 @@ function appliedTo({ claim: { endpoint, event }, verdict }: EndedAttempt): Recor
 }
 
 /**
- * Moves the deliveries that are where their attempts found them (`isAsFound`), without reading them first. None of their
+ * Moves the deliveries that are as their attempts found them (`isAsFound`), without reading them first. None of their
  * events is erased, because an erasure waits until no delivery is open. Returns the attempts that moved a delivery.
  */
 async function settle(tx: Queries, placed: readonly Placed[]): Promise<ReadonlySet<Placed>> {
@@ -111,8 +111,8 @@ async function recordEach(
   all: readonly (Placed | null)[],
 ): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
-  // Another node may be erasing an event. With this lock, what is read below stays as it is, and an erasure that comes
-  // later finds what is written here.
+  // Another node may be erasing an event. This lock keeps what is read below unchanged, and an erasure that comes later
+  // finds what is written here.
   await tx.rows("SELECT 1 FROM event WHERE key = ANY($1::bigint[]) ORDER BY key FOR KEY SHARE", [
     placed.map(({ event }) => event),
   ]);
@@ -190,10 +190,10 @@ export type Kept = Pick<Placed, "event" | "endpoint"> & {
   };
 };
 
-/** A response that comes later than this after its event has a row of its own; by then, first attempts have been made. */
+/** A response that arrives later than this after its event gets its own row. By then, first attempts have been made. */
 export const LATE_RESPONSE_MS = 3_600_000;
 
-/** An attempt that is stored already stays as it is. */
+/** An attempt that is already stored stays as it is. */
 const UNLESS_THERE = "ON CONFLICT DO NOTHING";
 
 export async function addAttempts(

@@ -1,4 +1,4 @@
-/** Repairs what a crash of the process, or a change of the clock, leaves wrong. */
+/** Repairs what a crash of the process, or a change of the clock, has left wrong. */
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import {
   latestDue,
@@ -40,7 +40,7 @@ export class PostgresRecovery implements RecoveryStore {
   #tookUp = false;
 
   /**
-   * Nodes that share the store take over slots one by one. Nobody knows which node died of which delivery, or whose
+   * Nodes that share the store take over slots one by one. Nobody knows which delivery killed which node, or whose
    * clock the last instant came from.
    */
   readonly #isShared: boolean;
@@ -63,7 +63,7 @@ export class PostgresRecovery implements RecoveryStore {
     await this.#engine.write(async (tx) => {
       await setMeta(tx, "young", "1");
       await setMeta(tx, "quick_deaths", String(this.#left.deaths));
-      // Only accuse deliveries of the last process: others still wait to be tried alone.
+      // Accuse only deliveries of the last process, because others still wait to be tried alone.
       await tx.change("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
       // The process that ended had them in memory. From now on they wait on disk like all others.
       await tx.change(
@@ -101,14 +101,14 @@ export class PostgresRecovery implements RecoveryStore {
     const suspects: Suspect[] = [];
     const ended: { event: number; endpoint: number }[] = [];
     for (const row of rows) {
-      // A requested attempt is tried as such, because its delivery need not be due.
+      // A requested attempt is tried as a requested one, because its delivery need not be due.
       const claim =
         (await requestedClaim(database, row.event, row.endpoint)) ??
         (await waitingClaim(database, row.event, row.endpoint));
       if (claim === null) ended.push(row);
       else suspects.push({ claim, interruptions: row.interruptions });
     }
-    // If this fails, the next start looks at them again.
+    // If this fails, the next start checks them again.
     if (ended.length > 0) this.#engine.write((tx) => forget(tx, ended)).catch(() => {});
     return suspects;
   }

@@ -38,8 +38,8 @@ export const KEPT = "FOR KEY SHARE OF e";
 export const LIVE_ENDPOINT = `SELECT e.*, ${KEYS} FROM endpoint e WHERE e.id = $1 AND e.deleted_at IS NULL`;
 
 /**
- * Failures from before an endpoint was enabled tell nothing about now. Writes this to the disk, because another node
- * may have the endpoint next.
+ * Failures from before an endpoint was enabled say nothing about it now. Writes this to the disk, because another node
+ * may get the endpoint next.
  */
 const RESTART = "UPDATE health SET consecutive_failures = 0, failing_since = NULL WHERE endpoint = $1";
 
@@ -138,7 +138,7 @@ export class EndpointRows {
   }
 }
 
-/** Only its tenant's name finds the daemon's own endpoint. */
+/** The daemon's own endpoint is visible only under the name of its tenant. */
 export function isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
   return tenant === null ? row.tenant !== ALERT_TENANT : row.tenant === tenant;
 }

@@ -25,10 +25,10 @@ import { SORTED_BY, stringsOf, targetOf } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
 
 const CANCEL_AGAIN_MS = 1000;
-/** The time before the first background step, and between steps, so that the commits of others come first. */
+/** How long to wait before the first background step, and between steps, so that others can commit first. */
 const SWEEP_AFTER_MS = 100;
 const GIVE_WAY_MS = 50;
-/** The number of endpoints that are named if a type is still in use. */
+/** The number of endpoints to name if a type is still in use. */
 const NAMED = 3;
 interface Parts {
   readonly health: Health;
@@ -52,7 +52,7 @@ export class PostgresEndpoints implements EndpointStore {
     this.#rows = new EndpointRows(engine);
   }
 
-  /** Continues sweeps of its endpoints that a crash cut short, or that began with a commit that was made late. */
+  /** Continues sweeps of its endpoints that a crash cut short, or that began with a commit that succeeded late. */
   async takeUp(): Promise<void> {
     const { database, owner } = this.#engine;
     const rows = await database.rows<{ number: number }>(
@@ -219,7 +219,7 @@ export class PostgresEndpoints implements EndpointStore {
       return row.number;
     });
     if (number === null) return false;
-    // The endpoint is deleted. Report so even if its deliveries cannot be rewritten now.
+    // The endpoint is deleted. Report that even if its deliveries cannot be rewritten now.
     await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
     return true;
   }

@@ -16,9 +16,12 @@ export class Health {
   readonly #changed = new Set<number>();
   /** Endpoints whose streak is being written. */
   readonly #saving = new Set<number>();
-  /** Endpoints whose streak is in memory, but may have been written by another node since. */
+  /** Endpoints whose streak is in memory, although another node may have written it since. */
   readonly #stale = new Set<number>();
-  /** True once the streaks were read that others wrote: the last process, or the node that owned an endpoint before. */
+  /**
+   * True once the streaks that others wrote have been read. The writer was the last process, or the node that owned an
+   * endpoint before.
+   */
   #hasAll = false;
 
   constructor(engine: Engine) {
@@ -80,7 +83,7 @@ export class Health {
 
   #change(endpoint: number, change: (streak: Streak) => Streak): void {
     const before = this.#streaks.get(endpoint);
-    // It is not in memory if the row of the endpoint has been removed meanwhile.
+    // The streak is missing from memory if the endpoint's row has been removed in the meantime.
     const after = before && change(before);
     if (after === undefined || after === before) return;
     this.#streaks.set(endpoint, after);
@@ -89,8 +92,8 @@ export class Health {
   }
 
   /**
-   * Marks the streak to be read again, unless it is about to be written: then memory is right. The old streak stays in
-   * memory until then, because attempts may be about to be noted.
+   * Marks the streak to be read again, unless it is about to be written, since then memory is right. The old streak
+   * stays in memory until it has been read, because attempts may be about to be noted.
    */
   #doubt(endpoint: number): void {
     const isUnwritten = this.#changed.has(endpoint) || this.#saving.has(endpoint);
@@ -127,7 +130,7 @@ export class Health {
 
   /** Returns the endpoints that are failing, by number. */
   async failing(now: number): Promise<Map<number, Streak>> {
-    // An endpoint whose deliveries wait for a late rung has had no attempt since the start.
+    // An endpoint whose deliveries wait for a late rung may not have had an attempt since the start.
     if (!this.#hasAll) await this.#loadAll();
     const found = new Map<number, Streak>();
     for (const [endpoint, streak] of this.#streaks) {
@@ -139,7 +142,7 @@ export class Health {
 
   async #loadAll(): Promise<void> {
     const { lists } = this.#engine.database;
-    // This is set first, because this node may take slots while it reads, and must then read again.
+    // Set this first, because this node may take slots while it reads, and must then read again.
     this.#hasAll = true;
     try {
       const sql = "SELECT endpoint FROM health WHERE consecutive_failures > 0";
@@ -175,7 +178,7 @@ export class Health {
   }
 
   async #write(tx: Queries, all: readonly number[]): Promise<void> {
-    // The row of an endpoint that was forgotten meanwhile is gone.
+    // If an endpoint was forgotten in the meantime, its row is gone.
     const endpoints = all.filter((endpoint) => this.#streaks.has(endpoint));
     const streaks = endpoints.map((endpoint) => this.#streaks.get(endpoint)!);
     await tx.change(

@@ -43,7 +43,7 @@ export async function makeFirstKey(
     tenant,
     firstKey(tenant, box, random),
   ]);
-  // A rotation by another node waits until this endpoint is there to be notified, or has committed already.
+  // A rotation by another node waits until this endpoint can be notified, or has already committed.
   await tx.rows("SELECT 1 FROM signing_key WHERE tenant = $1 FOR SHARE", [tenant]);
 }
 
@@ -82,7 +82,7 @@ export class PostgresSigningKeys implements SigningKeyStore {
   }
 
   async switchDue(now: number): Promise<readonly SwitchedKey[]> {
-    // Asked each second: a commit is only for when there is something to do.
+    // This runs every second, so commit only if there is something to do.
     if ((await this.#dueBy(this.#engine.database, now, "")).length === 0) return [];
     return this.#engine.write(async (tx) => {
       const switched: SwitchedKey[] = [];
@@ -94,7 +94,7 @@ export class PostgresSigningKeys implements SigningKeyStore {
     });
   }
 
-  /** A next key that cannot be read does not take over, and does not keep the others waiting. */
+  /** Skips a next key that cannot be read, so that it does not hold up the others. */
   async #dueBy(queries: Queries, now: number, lock: "" | "FOR UPDATE"): Promise<Due[]> {
     const sql = `SELECT * FROM signing_key WHERE switches_at <= $1 AND (switches_at, tenant) > ($2, $3)
       ORDER BY switches_at, tenant LIMIT ${CHUNK} ${lock}`;

@@ -18,8 +18,8 @@ const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
 
 /**
  * Cancels some of the endpoint's open deliveries of events up to its mark, and removes the mark at the end. Returns the
- * place to go on, or null at the end. No delivery can move behind the walk: one that is still to be cancelled only
- * moves to later due times, and no replay touches it.
+ * place at which to continue, or null at the end. No delivery can move behind the walk: one that is still to be
+ * cancelled only moves to later due times, and no replay touches it.
  */
 export async function cancelOpen(
   tx: Queries,
@@ -65,8 +65,7 @@ async function cancel(tx: Queries, endpoint: number, some: readonly { readonly e
 }
 
 /**
- * Removes deleted endpoints that nothing names any more. Keeps the last one, because its number would be given to
- * another.
+ * Removes deleted endpoints that nothing refers to any more. Keeps the last one, because its number would be reused.
  */
 export async function pruneDeleted(
   tx: Queries,

@@ -1,4 +1,4 @@
-/** The event types that operators keep. Each change counts in `meta`, where the other nodes see it within a second. */
+/** The event types that operators keep. `meta` counts each change, so that other nodes notice it within a second. */
 import {
   deletedFault,
   deletionFault,
@@ -12,10 +12,10 @@ import type { EventTypeStore, PutType, StoredTypes } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { type Engine, getMeta } from "../engine/engine.ts";
 
-/** Endpoints that are named where a type is still in use. */
+/** The number of endpoints to name if a type is still in use. */
 const NAMED = 3;
 
-/** Locks the types, so that changes on different nodes happen one after the other. */
+/** Locks the types, so that changes on different nodes happen one after another. */
 const LOCK = `INSERT INTO meta (name, value) VALUES ('${TYPES_REVISION}', '0')
   ON CONFLICT (name) DO UPDATE SET value = meta.value RETURNING value`;
 const COUNT = `UPDATE meta SET value = (value::bigint + 1)::text WHERE name = '${TYPES_REVISION}' RETURNING value`;
@@ -70,11 +70,11 @@ export class PostgresTypes implements EventTypeStore {
   }
 
   async delete(name: string, now: number): Promise<number | null> {
-    // Looking for events may take long, and each one that is published meanwhile is of a type that was still there.
+    // Looking for events may take long, but the type still exists while they are published.
     const hasEvents = await this.#hasEvents(name);
     return this.#engine.write(async (tx) => {
       await tx.rows(LOCK);
-      // An endpoint that is about to choose the type holds its row, so this waits for its commit.
+      // An endpoint that is about to choose the type holds the type's row, so this waits for its commit.
       await tx.rows("SELECT 1 FROM type_definition WHERE name = $1 FOR UPDATE", [name]);
       if ((await typeNamed(tx, name)) === null) return null;
       const refused = deletionFault(name, { ...(await choosersOf(tx, name)), hasEvents });
@@ -91,7 +91,10 @@ export class PostgresTypes implements EventTypeStore {
     );
   }
 
-  /** No index has events by type, so this may read all of them, as a list does. A type never used costs nothing. */
+  /**
+   * No index has events by type, so this may read all of them, like a list. For a type that was never used it costs
+   * nothing.
+   */
   async #hasEvents(name: string): Promise<boolean> {
     const { database } = this.#engine;
     const used = await database.rows("SELECT 1 FROM event_type WHERE name = $1", [name]);
@@ -121,8 +124,8 @@ async function count(tx: Queries): Promise<number> {
 }
 
 /**
- * Inside the transaction in which an endpoint chooses these types: throws if one was deleted. Until the commit none of
- * them can be deleted.
+ * Called in the transaction in which an endpoint chooses these types. Throws if one was deleted. None of them can be
+ * deleted until the commit.
  */
 export async function requireThere(tx: Queries, events: readonly string[]): Promise<void> {
   const sql = "SELECT name, deleted_at FROM type_definition WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE";

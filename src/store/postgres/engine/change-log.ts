@@ -1,7 +1,7 @@
 /**
- * The changes in PostgreSQL while its store is moved beside its nodes. Triggers list the keys of changed rows in the
- * transactions that change them; they exist only during the move. The list has a maximum size, because a move may be
- * abandoned: a full list grows no further, and is useless from then on.
+ * The changes in PostgreSQL while its store is moved and its nodes keep running. Triggers, which exist only during the
+ * move, list the keys of changed rows in the transactions that change them. The list has a maximum size, because a move
+ * may be abandoned: a full list grows no further, and is useless from then on.
  */
 import { randomUUID } from "node:crypto";
 import type { Changes, Key, Table } from "../../move/tables.ts";
@@ -11,7 +11,7 @@ import { getMeta, setMeta } from "./engine.ts";
 
 const SOME = 2000;
 const LOG = "moving_change";
-/** The size in bytes; about 20 million changes. */
+/** The size in bytes at which the list is full, after about 20 million changes. */
 export const FULL = 2 ** 31;
 const TAKEN = "moving_taken";
 const ID = "moving_out";

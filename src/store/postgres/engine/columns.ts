@@ -1,5 +1,5 @@
 /**
- * Sends columns of many rows as binary arrays. As text, each body would be written in hex and read again, which would
+ * Sends columns of many rows as binary arrays. As text, each body would be written in hex and parsed again, which would
  * cost both sides more than the rest of its row.
  */
 
@@ -73,7 +73,7 @@ export function columnOf(values: readonly unknown[], kind: Kind): Buffer | reado
     if (size === null) return values;
     bytes += size;
   }
-  // In columns side by side, the server fills up a shorter one with NULL.
+  // Where columns stand side by side, the server pads a shorter one with NULL.
   if (nulls === values.length) return [];
   const to = Buffer.allocUnsafe(bytes);
   // There is one dimension, whose first index is 1.

@@ -1,17 +1,16 @@
 /**
- * Makes every commit. A commit that waits for a synchronous standby may be told by `pg_cancel_backend` or a timeout to
- * stop waiting. The server has then committed alone, reports success, and only sends a warning with it. Such a commit
- * is not durable.
+ * Makes every commit. If `pg_cancel_backend` or a timeout ends a commit's wait for a synchronous standby, the server
+ * has committed alone and reports success, only with a warning. Such a commit is not durable.
  */
 import type { Client, ClientConfig } from "pg";
 
 /** The server has committed, but perhaps the standby has not. */
 export class NotReplicated extends Error {}
 
-/** A statement of the transaction had failed, so nothing was committed, and no caller had reported it. */
+/** An earlier statement of the transaction had failed, so nothing was committed, and no caller had reported it. */
 export class FailedBefore extends Error {}
 
-/** The answer to a commit was lost, and for now no server can tell if it was made. */
+/** The answer to a commit was lost, and for now no server can tell whether it succeeded. */
 export class CommitInDoubt extends Error {
   /** Resolves once that is known. Resolves to false if the database is closed first. */
   readonly wasMade: Promise<boolean>;
@@ -31,7 +30,7 @@ const NONE: Warning = { count: 0, text: "" };
 const warnings = new WeakMap<Client, Warning>();
 
 /**
- * Counts the warnings of a connection from its beginning. Sessions ask for warnings and nothing below them. Every
+ * Counts the warnings of a connection from its beginning. Sessions ask for warnings and nothing less severe. Every
  * warning counts, because its text is in the server's language.
  */
 export function heed(client: Client): void {

@@ -1,4 +1,4 @@
-/** Sends rows by the thousand with COPY, over a connection of its own without time limits. */
+/** Sends rows by the thousand with COPY, over a separate connection without time limits. */
 import type { Client, ClientConfig, Connection } from "pg";
 import { configsOf, connect } from "./session.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Runs statements on PostgreSQL: one connection writes, one renews the lease, one is for short queries, and some are
- * for lists. Statements are pipelined: none waits for the answer to the one before it, unless its caller does.
+ * for lists. Statements are pipelined: none waits for the answer to the previous one, unless its caller does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
@@ -12,16 +12,13 @@ import { faultOf } from "../fault.ts";
 import { configsOf, pidOf, pooled, Session, within, type Settings } from "./session.ts";
 import { Pulse, type Silence } from "./pulse.ts";
 
-/**
- * The time that a caller waits for a commit, the time it waits once the answer was lost, and the interval of asking for
- * it.
- */
+/** How long a caller waits for a commit, how long it waits once the answer was lost, and how often it asks for it. */
 const COMMIT_MS = 10_000;
 const ASK_MS = 2000;
 const ASK_AGAIN_MS = 250;
 /**
- * A commit that waits for a standby is never abandoned: its connection would go on waiting in the server, and each
- * query about it would add another one. This is the longest time that a timer accepts.
+ * A commit that waits for a standby is never abandoned: its connection would stay open in the server, and each query
+ * about it would add another. A timer accepts no longer time than this.
  */
 const PATIENT = { query_timeout: 2 ** 31 - 1 };
 /** The length of a lease. A process that is suspended in the middle of a transaction blocks nobody for longer. */
@@ -36,13 +33,13 @@ export class Outrun extends Error {}
 /** Runs statements inside a transaction, or on committed data. */
 export interface Queries {
   rows<R extends object>(sql: string, values?: readonly unknown[]): Promise<R[]>;
-  /** Returns the number of rows that it touched. */
+  /** Returns the number of rows that it changed. */
   change(sql: string, values?: readonly unknown[]): Promise<number>;
   /** Runs several statements without values. */
   script(sql: string): Promise<void>;
 }
 
-/** The mark by which a transaction can be found. It replaces the mark of the transaction before it. */
+/** The mark by which a transaction can be found. It replaces the mark of the previous transaction. */
 export interface Mark {
   readonly id: string;
   readonly before: string | null;
@@ -50,10 +47,10 @@ export interface Mark {
 
 const MARK = "WITH before AS (DELETE FROM last_commit WHERE id = $2) INSERT INTO last_commit (id) VALUES ($1)";
 /**
- * Waits for the transaction if it is still open, and prevents it if it has not begun. The row left to prevent it
- * differs from a mark, because the answer to this query may be lost as well. The query always writes, so that its own
- * commit waits until the standby has everything that came before. If it only read, it would take a commit for made that
- * only the primary has.
+ * Waits for the transaction if it is still open, and prevents it if it has not begun. The row that this leaves differs
+ * from a mark, because the answer to this query may be lost as well. The query always writes, so that its own commit
+ * waits until the standby has everything that came before. A query that only read would accept a commit that only the
+ * primary has.
  */
 const ASK = `INSERT INTO last_commit AS c (id, at) VALUES ($1, 'infinity')
   ON CONFLICT (id) DO UPDATE SET at = c.at RETURNING at < 'infinity' AS "isMade"`;
@@ -99,7 +96,7 @@ export class Database implements Queries {
 
   /**
    * Opens all connections, so that a server that does not allow so many says so at once. Refuses a pooler that lets
-   * several of them share a server process. From then on, the pulse watches if the server lives.
+   * several of them share a server process. From then on, the pulse checks that the server is alive.
    */
   async ready(): Promise<void> {
     const pids = new Set<number>();
@@ -118,8 +115,7 @@ export class Database implements Queries {
     try {
       if (this.silence !== null) throw silent(this.silence);
       const result = await work();
-      // A server that comes back may answer this before the pulse asks again. Without this it would then count as
-      // silent.
+      // A server that comes back may answer this before the pulse asks again, and must then no longer count as silent.
       this.#pulse.noteAnswer();
       return result;
     } catch (error) {
@@ -150,7 +146,7 @@ export class Database implements Queries {
 
   /**
    * Runs one transaction at a time. Rejects with a `WebhookdError` if the storage is at fault, and with `CommitInDoubt`
-   * if the work may have been committed all the same. Only a transaction with a mark can be in doubt.
+   * if the work may have been committed anyway. Only a transaction with a mark can be in doubt.
    */
   async transaction<T>(work: (tx: Queries) => Promise<T>, mark: Mark | null = null): Promise<T> {
     return this.#telling(async () => {
@@ -213,15 +209,15 @@ export class Database implements Queries {
       this.#inDoubt = true;
       const known = made.catch(() => false).finally(() => (this.#inDoubt = false));
       if (is === "lost" && this.silence === null) is = await within(ASK_MS, known);
-      // Do not report that nothing was done: the caller would do it again, and it would be done twice.
+      // Do not report that nothing was done, because the caller would do it again.
       if (typeof is === "string") throw new CommitInDoubt(known, lost);
     }
     if (!is) throw lost;
   }
 
   /**
-   * Asks whichever server accepts writes now, for as long as it takes. A transaction's number would not do: a server
-   * that lost the transaction gives its number to another one.
+   * Asks whichever server accepts writes now, for as long as it takes. A transaction's number would not suffice: a
+   * server that lost the transaction reuses its number.
    */
   async #ask({ id }: Mark): Promise<boolean> {
     while (!this.#closed) {
@@ -257,7 +253,7 @@ function queriesOver(sessions: readonly Session[], telling: Telling): Queries {
       const client = await session.client();
       return durably(client, () => ask(queriesOn(client)));
     };
-    // The statement is planned again after a migration.
+    // After a migration the statement is planned again.
     return telling(() =>
       once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error))),
     ).catch((error: unknown) => Promise.reject(errorForCallers(error)));
@@ -311,14 +307,14 @@ function silent({ cause }: Silence): WebhookdError {
   return storageUnavailable(cause ?? new Error("Connection silent"));
 }
 
-/** Returns true for damage to some rows, or a bug of the server. Queries that do not need these rows still work. */
+/** Returns true for damage to some rows, or for a bug of the server. Queries that do not need these rows still work. */
 export function isOfSome({ cause }: WebhookdError): boolean {
   return cause instanceof Error && "code" in cause && String(cause.code).startsWith("XX");
 }
 
 /**
- * Returns true for a taken key, a deadlock, a lock that could not be obtained, or rows that changed meanwhile on a
- * strict server.
+ * Returns true for a key that is taken, a deadlock, a lock that could not be obtained, or, on a strict server, rows
+ * that have changed in the meantime.
  */
 function isOutrun(error: unknown): boolean {
   return isOfOldTables(error) || faultOf(error).is === "outrun";

@@ -1,6 +1,6 @@
 /**
- * The base of the PostgreSQL store. A read sees what is committed. Writes wait in one queue, and writes of a kind that
- * wait together share a transaction, so a node commits as often as its database can, and no more.
+ * The base of the PostgreSQL store. A read sees what is committed. Writes wait in one queue, and waiting writes of the
+ * same kind share a transaction, so a node commits as often as its database can, and no more.
  */
 import { KeyTimes, slowdownAt, OF_EVENTS, OF_NUMBERS, ON_TIME, type Slowdown } from "../../rows/key-times.ts";
 import { randomUUID } from "node:crypto";
@@ -18,18 +18,16 @@ import { storageUnavailable } from "../../files/unavailable.ts";
 import { Cursors } from "../../rows/cursors.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
-/** The largest number of rows that a step of long work touches, so that it does not delay the commits of others. */
+/** The maximum number of rows that a step of long work touches, so that it does not delay the commits of others. */
 export const CHUNK = 500;
 const MAX_SHARED = 5000;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const NOTE_EVERY_MS = 1000;
 /** A transaction is run again if another node's commit came before it. */
 const TRIES = 5;
-/** On a full disk, a small commit may succeed among others that fail. */
+/** On a full disk, a small commit may succeed while others fail. */
 const STAYS_FULL_MS = 10_000;
-/**
- * Failed statements are tried again within a second or two, so a fault that does not return within this time is over.
- */
+/** Failed statements are retried within a second or two, so a fault that does not return within this time is over. */
 const FAULT_MS = 5000;
 
 /** The state after a failed commit, and the monotonic time until which no other commit disproves it. */
@@ -38,7 +36,7 @@ interface Refusal {
   readonly until: number;
 }
 
-/** Work of one kind, of which several pieces may share a transaction. Each gets its own result or refusal. */
+/** Work of one kind, several pieces of which may share a transaction. Each gets its own result or refusal. */
 export type Shared<Item, Result> = (tx: Queries, items: readonly Item[]) => Promise<(Result | WebhookdError)[]>;
 
 interface Work {
@@ -67,19 +65,19 @@ export class Engine {
   readonly clock: Clock;
   readonly random: (bytes: number) => Uint8Array;
   readonly cursors: Cursors;
-  /** Keys of events. Nothing else uses them, because a key tells when its event was received. */
+  /** Keys of events. Nothing else uses them, because a key shows when its event was received. */
   readonly keys: NodeKeys;
-  /** Keys of everything else that is listed in the order in which it was made. */
+  /** Keys of everything else that is listed in the order of its creation. */
   readonly numbers: NodeKeys;
   /** The durations of commits, including failed ones. */
   readonly times = new Histogram(TIMES_MS);
   /**
-   * Run in each transaction beside its work, without delaying it. The function that one returns is called after the
-   * commit.
+   * Functions that run in each transaction along with its work, without delaying it. The function that one returns is
+   * called after the commit.
    */
   readonly riders: ((tx: Queries, now: number) => Promise<(() => void) | null>)[] = [];
   /**
-   * The number of commits since the start that were made although their callers were told that the storage was
+   * The number of commits since the start that succeeded although their callers were told that the storage was
    * unavailable.
    */
   lateCommits = 0;
@@ -90,10 +88,7 @@ export class Engine {
   #noted: number | null = null;
   #refusal: Refusal | null = null;
   #lastCommit: string | null = null;
-  /**
-   * The last fault, the clock time since which faults have come without a pause, and the monotonic time of the last
-   * one.
-   */
+  /** The last fault, the time since which faults have come without a pause, and the monotonic time of the last one. */
   #fault: { readonly since: number; readonly at: number; readonly cause: unknown } | null = null;
 
   constructor({ owner, database, box, clock, random, keys, numbers }: EngineParts) {
@@ -106,16 +101,16 @@ export class Engine {
     this.numbers = numbers;
     database.onFault = (cause) => this.#noteFault(cause);
     this.cursors = new Cursors((bytes) => box.mark(bytes));
-    // Nodes that share the store would all wait for this row.
+    // Skip this if nodes share the store, because they would all wait for this row.
     if (owner.owns === null) this.riders.push((tx, now) => this.#noteInstant(tx, now));
   }
 
-  /** Tells if commits succeed, judging by the last ones. */
+  /** Reports whether commits succeed, judging by the last ones. */
   get state(): "ready" | Refusal["state"] {
     return this.#refusal?.state ?? "ready";
   }
 
-  /** Explains why the database cannot be used. Null while it can, as far as is known. */
+  /** Explains why the database cannot be used. Null as long as it can be, as far as is known. */
   get outage(): Outage | null {
     const { silence, url } = this.database;
     const fault = this.#faultNow();
@@ -143,7 +138,8 @@ export class Engine {
   }
 
   /**
-   * Another process may have had the number since this one had its own, and may have used keys that are not known here.
+   * Another process may have had the number since this one last had it, and may have used keys that this one does not
+   * know.
    */
   async renumber(tx: Queries, node: number): Promise<void> {
     const last = await lastKeys(tx);
@@ -151,7 +147,7 @@ export class Engine {
     this.numbers.renumber(last.number, node);
   }
 
-  /** Runs work in a transaction of its own. It may run twice, and an error that it throws rolls it back. */
+  /** Runs work in a separate transaction. It may run twice, and an error that it throws rolls it back. */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
     return this.#stand({ shared: null, item: null, size: 0, run: work }) as Promise<T>;
   }
@@ -229,7 +225,7 @@ export class Engine {
       try {
         return (await Promise.all(running)).flat();
       } finally {
-        // The first that fails tells why; the others only say that the transaction has failed.
+        // The first one to fail says why. The others only say that the transaction has failed.
         await Promise.allSettled(running);
       }
     });
@@ -284,8 +280,9 @@ export class Engine {
   }
 
   /**
-   * Called in a transaction, before keys of that kind are used in it, because the clock may be behind the last ones.
-   * Returns null if there is nothing to do. Callers must not await null: it would change the order in which they lock.
+   * Called in a transaction before keys of that kind are used in it, because the clock may be behind the last ones.
+   * Returns null if there is nothing to do. Callers must not await null, because that would change the order in which
+   * they lock.
    */
   slowDown(tx: Queries, kind: Kind, now: number): Promise<void> | null {
     const at = Math.max(now, this.clock.now());
@@ -359,7 +356,7 @@ export async function setMeta(tx: Queries, name: string, value: string): Promise
 /** The number of nodes whose keys never collide. The last bits of a key are the node's number. */
 export const NODES = 16;
 
-/** The keys of this node. They rise with each use, whatever the clock does, and no other node has the same. */
+/** The keys of this node. They rise with each use, whatever the clock does, and no other node has the same ones. */
 export class NodeKeys {
   times: KeyTimes;
   #last: number;
@@ -371,7 +368,7 @@ export class NodeKeys {
     this.#last = last - (last % NODES) + node;
   }
 
-  /** From now on, makes keys of another node's number, above `last` and above all keys that this one has made. */
+  /** From now on, makes keys of another node's number, above `last` and above all keys that this object has made. */
   renumber(last: number, node: number): void {
     const most = Math.max(this.#last, last);
     this.#last = most - (most % NODES) + node;

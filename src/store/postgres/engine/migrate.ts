@@ -1,7 +1,7 @@
 /**
- * Migrates a store to the newest schema, while nodes of the version before go on. They wait for the short steps, which
- * are one transaction. Steps that take long on a large store run beside them, and continue after an interruption. The
- * schema's version changes when all is done; until then a process of the version before may start.
+ * Migrates a store to the newest schema while nodes of the previous version keep running. They wait for the short
+ * steps, which are one transaction. Steps that take long on a large store run beside them, and continue after an
+ * interruption. The schema's version changes when all is done. Until then a process of the previous version may start.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
@@ -19,7 +19,7 @@ import { STEPS, type Fill, type Index, type Step } from "./schema.ts";
 const LOCK_MS = 500;
 const PATIENCE_MS = 60_000;
 const SOME = 1000;
-/** The fact that tells how many steps are done, while that is more than the schema's version. */
+/** The name of the fact that holds how many steps are done, while that is more than the schema's version. */
 const STEPS_DONE = "steps";
 /** The process that holds this lock does the long steps. */
 const LOCK = "hashtext('webhookd schema')";
@@ -33,7 +33,7 @@ interface Done {
 }
 
 export interface Migrating {
-  /** Returns true if a process has the store that allows no other one. Then nothing is done. */
+  /** Returns true if another process has the store for itself. Then nothing is done. */
   readonly isHeld: (tx: Queries) => Promise<boolean>;
   /** Called when a step begins that may take long. */
   readonly onLong: (what: string) => void;
@@ -60,7 +60,7 @@ export async function migrate(tx: Queries, steps: readonly Step[] = STEPS): Prom
   await setDone(tx, steps, { steps: Math.max(done.steps, steps.length), after: null });
 }
 
-/** Rolls back and tries again while somebody holds locks on a table. */
+/** Rolls back and retries while somebody holds locks on a table. */
 async function inPatience<T>(database: Database, work: (tx: Queries) => Promise<T>): Promise<T> {
   for (const enough = AbortSignal.timeout(PATIENCE_MS); ;) {
     try {
@@ -93,8 +93,8 @@ async function doShort(tx: Queries, steps: readonly Step[], isHeld: Migrating["i
   const end = long === -1 ? steps.length : long;
   const short = steps.slice(done.steps, end) as string[];
   await tx.script(`SET LOCAL lock_timeout = ${LOCK_MS}`);
-  // Every transaction of a node begins with these tables, so each has ended or has not begun. A step never meets one
-  // that has locked a later table and waits for an earlier one.
+  // Every transaction of a node begins with these tables, so each has ended or has not begun. A step never runs into
+  // one that has locked a later table and waits for an earlier one.
   const first = await tx.rows<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('last_commit', 'node')
      ORDER BY tablename`,
@@ -132,7 +132,7 @@ async function doLong(database: Database, steps: readonly Step[], at: number, on
       after = next;
     }
   } finally {
-    // Releases the lock for the processes that wait.
+    // Releases the lock for the processes that are waiting.
     await client.end().catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** Tells if a store was moved out of this database, or is being moved into it. */
+/** Determines whether a store was moved out of this database, or is being moved into it. */
 import { StoreRefused } from "../../files/refused.ts";
 import type { Queries } from "./database.ts";
 
@@ -12,7 +12,7 @@ export const MOVED = "moved";
 /** A move out of the database holds this lock until it ends. Nothing else takes it in this mode. */
 export const LOCK_OUT = "LOCK TABLE node IN EXCLUSIVE MODE";
 
-/** Refuses a store that is being moved out of here, because every query would wait for the end of the move. */
+/** Refuses a store that is being moved out of this database, because every query would wait for the end of the move. */
 export async function requireUnlocked(queries: Queries): Promise<void> {
   const locks = await queries.rows(
     `SELECT 1 FROM pg_locks WHERE relation = to_regclass('node') AND mode = 'ExclusiveLock' AND granted

@@ -7,7 +7,7 @@ export interface Owner extends OwnershipStore {
   /** The owned slots, for a query. Null means all of them. */
   readonly slots: readonly number[] | null;
   /**
-   * Call it inside the transaction that made the changes: the nodes of these endpoints will be notified. Ignores
+   * Call it inside the transaction that made the changes. The nodes of these endpoints will be notified. Ignores
    * endpoints that this node owns.
    */
   notify(tx: Queries, changes: Partial<NotifiedChanges>): Promise<void>;

@@ -4,13 +4,14 @@ import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK, type Engine } from "./engine.ts";
 import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../rows/cursors.ts";
 
-/** A page ends after this time, even if it is not full. The cursor goes on from there. */
+/** A page ends after this time, even if it is not full. The cursor continues from there. */
 const PAGE_MS = 500;
-/** The time for counting rows, because a page must not wait for its total. */
+/** Limits the time for counting rows, because a page must not wait for its total. */
 const COUNT_MS = 100;
 
 /**
- * The number of events in a step of a search. It follows from the time of the step before, because events may be large.
+ * The number of events in a step of a search. It depends on the duration of the previous step, because events may be
+ * large.
  */
 const LEAST_SIFTED = 500;
 const MOST_SIFTED = 32_000;
@@ -24,9 +25,9 @@ export interface Walk<Row, T> {
   readonly start: Keys;
   rows(after: Keys, limit: number): Promise<readonly Row[]>;
   keysOf(row: Row): Keys;
-  /** Returns how each row is shown; null for a row that is not wanted. */
+  /** Returns how each row is shown, or null for a row that is not wanted. */
   look(rows: readonly Row[]): Promise<readonly (T | null)[]>;
-  /** Used instead of `rows` if no index has the rows: looks at `size` events after `after`. */
+  /** Used instead of `rows` if no index has the rows: examines `size` events after `after`. */
   sift?(after: Keys, size: number): Promise<Sifted<Row>>;
   /** Returns how far this page has searched the data of events, if the query searches it. */
   searched?(after: Keys): Searched;
@@ -113,7 +114,7 @@ function startOf(
   return isBefore === (order === "oldest") ? keys : start;
 }
 
-/** Makes a number fit into a statement: instants may have a fraction, or be out of range. */
+/** Makes a number fit into a statement, because instants may have a fraction or be out of range. */
 export function bound(value: number): number {
   return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(value)));
 }

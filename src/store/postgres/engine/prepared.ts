@@ -7,13 +7,13 @@ import { streamOf } from "./session.ts";
 /**
  * Short statements find their rows by keys. A plan is made once per session, perhaps while the tables are empty.
  * Without these settings it would read whole tables until the server has statistics of them. A table without a suitable
- * index is read as a whole all the same, and compiling such a plan would only cost more.
+ * index is read as a whole anyway, and compiling such a plan would only cost more.
  */
 export const BY_KEYS = { enable_seqscan: "off", enable_hashjoin: "off", enable_mergejoin: "off", jit: "off" };
 
 /**
- * A list is planned each time, for the tables as they are, because a plan made while they were small may read all of
- * them. Each list has an index with its rows in its order, so that only the rows of a page are sorted.
+ * A list is planned each time, for the tables as they are then, because a plan made while they were small may read all
+ * of them. Each list has an index with its rows in its order, so that only the rows of a page are sorted.
  */
 export const LIST_PLANS = { ...BY_KEYS, enable_bitmapscan: "off", plan_cache_mode: "force_custom_plan" };
 

@@ -1,7 +1,7 @@
 /**
- * Checks twice a second, over a connection of its own, that the server lives. A slow server answers this at once,
- * whatever it is slow at, because the check needs no lock, disk, commit or standby. A server that is cut off or stopped
- * does not answer. So a wait for a commit may be long, but a silence may not.
+ * Checks twice a second, over a separate connection, that the server is alive. Even a slow server answers this at once,
+ * because the check needs no lock, disk, commit or standby. A server that is cut off or stopped does not answer. So
+ * waiting for a commit may take long, but a silence may not.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "./session.ts";
@@ -9,7 +9,7 @@ import { unawaited } from "../../../domain/unawaited.ts";
 
 const TICK_MS = 250;
 const BEAT_TICKS = 2;
-/** Callers are told within three seconds: after this time, plus the time of a check and its answer. */
+/** Callers hear of a silence within three seconds: after this time, plus the time of a check and its answer. */
 const SILENT_MS = 2000;
 
 export interface Silence {
@@ -39,7 +39,7 @@ export class Pulse {
     return this.#isSilent ? { forMs: this.#unheardMs, cause: this.#cause } : null;
   }
 
-  /** Takes any answer as a sign that the server lives, even one that the pulse did not ask for. */
+  /** Takes any answer as a sign that the server is alive, even one that the pulse did not ask for. */
   noteAnswer(): void {
     this.#unheardMs = 0;
     this.#isSilent = false;
@@ -58,7 +58,7 @@ export class Pulse {
     for (let tick = 0; !this.#stopped; tick++) {
       if (!this.#isAsking && (this.#isSilent || tick % BEAT_TICKS === 0)) unawaited(this.#ask());
       await sleep(TICK_MS, undefined, { ref: false });
-      // Handle first what arrived while this process could not listen.
+      // First handle what arrived while this process could not listen.
       await new Promise((resolve) => setImmediate(resolve));
       this.#unheardMs += TICK_MS;
       if (this.#unheardMs < SILENT_MS || this.#isSilent || this.#stopped) continue;

@@ -1,8 +1,8 @@
 /**
- * The schema on PostgreSQL. Migrations are numbered steps that only go forward and only add: nodes of the version
- * before go on beside nodes of the next until they are replaced. A later step removes what is no longer read. The
- * schema keeps to what PostgreSQL and the databases that speak its protocol have in common: no sequences, triggers,
- * foreign keys or JSON columns, and statements over one table.
+ * The schema on PostgreSQL. Migrations are numbered steps that only go forward and only add: nodes of one version keep
+ * running beside nodes of the next until they are replaced. A later step removes what is no longer read. The schema
+ * keeps to what PostgreSQL and the databases that speak its protocol have in common: no sequences, triggers, foreign
+ * keys or JSON columns, and statements over one table.
  *
  * Numbers stand for words as in the SQLite store, so that an id is the same in both. An event's key contains the
  * instant, the node and a counter. A delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. An
@@ -388,8 +388,8 @@ const SCHEMA = `
 export type Step = string | Index | Fill;
 
 /**
- * An index that is made while others write to its table. `on` is the rest of its statement: `delivery (endpoint) WHERE
- * status = 1`.
+ * An index that is created while others write to its table. `on` is the rest of its statement: `delivery (endpoint)
+ * WHERE status = 1`.
  */
 export interface Index {
   readonly index: string;
@@ -397,7 +397,7 @@ export interface Index {
 }
 
 /**
- * Changes existing rows: those of `table` with a `key` above $1, up to $2. Nodes of the version before go on adding
+ * Changes existing rows: those of `table` with a `key` above $1, up to $2. Nodes of the previous version keep adding
  * rows, in which the column has its default.
  */
 export interface Fill {
@@ -418,7 +418,7 @@ export const META = "CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, val
 
 /**
  * Returns the schema that the database has, 0 if it is empty, and the one that is needed. `isNew` is true until the
- * first start has made the keys.
+ * first start has created the keys.
  */
 export async function versionOf(queries: Queries) {
   const [meta] = await queries.rows<{ there: boolean }>("SELECT to_regclass('meta') IS NOT NULL AS there");

@@ -26,7 +26,7 @@ const SETTINGS: Settings = {
 
 interface Open {
   readonly made: Promise<Client>;
-  /** The same client, until it is given up. */
+  /** Stays the same client until it is given up. */
   readonly client: Promise<Client>;
   readonly giveUp: (error: Error) => void;
 }
@@ -57,14 +57,14 @@ export class Session {
     return open.client;
   }
 
-  /** Queries that are under way may still be answered. */
+  /** Queries in progress may still be answered. */
   drop(): void {
     this.#take()
       ?.made.then(end)
       .catch(() => {});
   }
 
-  /** Queries that are under way fail at once, and so do callers that wait for the connection. */
+  /** Queries in progress fail at once, and so do callers that wait for the connection. */
   cut(): void {
     const open = this.#take();
     open?.giveUp(storageUnavailable());
@@ -85,7 +85,7 @@ export class Session {
   }
 }
 
-/** Lets queries that are under way be answered first, unless that takes long. */
+/** Lets queries in progress be answered first, unless that takes long. */
 async function end(client: Client): Promise<void> {
   if ((await within(END_MS, client.end())) === "late") streamOf(client).destroy();
 }
@@ -102,7 +102,7 @@ export async function connect(configs: ClientConfig[], settings: Settings, onLos
   for (const config of order) {
     const client = new Client(config);
     heed(client);
-    // The errors of a host that was given up interest nobody.
+    // Nobody cares about the errors of a host that was given up.
     let isChosen = false;
     for (const event of ["error", "end"]) client.on(event as "end", () => isChosen && onLost());
     try {
@@ -119,7 +119,7 @@ export async function connect(configs: ClientConfig[], settings: Settings, onLos
     }
     client.end().catch(() => {});
   }
-  // A server's error tells more than an error that another server cannot be reached, or is a standby.
+  // A server's error says more than one about a server that cannot be reached, or is a standby.
   throw storageUnavailable(found.find((error) => error instanceof DatabaseError) ?? found.at(-1));
 }
 
@@ -162,7 +162,10 @@ async function prepare(client: Client, more: Settings): Promise<boolean> {
   return !standby;
 }
 
-/** The statements of one connection run in several processes, or those of several connections in one. */
+/**
+ * Returns the error for a pooler that runs one connection's statements in several processes, or several connections' in
+ * one.
+ */
 export function pooled(): Error {
   return refused("42P05", "connections share a server process");
 }

@@ -118,7 +118,7 @@ export async function cancelEvent(
   return { result: "withdrawn", deliveries, cancelled };
 }
 
-/** `next` is the place to go on; null when all were looked at. */
+/** `next` is the place at which to continue. Null when all have been examined. */
 async function cancelSome(
   tx: Queries,
   pending: Pending,
@@ -179,7 +179,7 @@ export async function eraseEvent(engine: Engine, pending: Pending, event: FoundE
 }
 
 /**
- * Returns null if a delivery is open, because the event was replayed meanwhile. From here on it cannot be. Drops
+ * Returns null if a delivery is open because the event was replayed in the meantime. From here on it cannot be. Drops
  * attempts that were requested since the cancel.
  */
 async function eraseBody(
@@ -212,7 +212,7 @@ interface Answer {
   readonly details: string | null;
 }
 
-/** Erases the responses to some attempts. Returns the place to go on, null when none are left. */
+/** Erases the responses to some attempts. Returns the place at which to continue, or null when none are left. */
 async function eraseAnswers(tx: Queries, key: number, after: readonly [number, number]) {
   const rows = await tx.rows<Answer>(
     `SELECT endpoint, number, started_at, connection, details FROM attempt WHERE event = $1 AND (endpoint, number) > ($2, $3)

@@ -36,7 +36,7 @@ import {
 import { labelRows } from "../../rows/labels.ts";
 import { countIn, type Pending } from "../deliveries/pending.ts";
 
-/** Publishers may name as many tenants as they like, so the cache is cleared at this size. */
+/** Publishers may use any number of tenants, so the cache is cleared at this size. */
 const MAX_REMEMBERED = 50_000;
 
 export interface Request {
@@ -99,7 +99,7 @@ export class Publish {
     this.#random = new RandomChars(engine.random);
   }
 
-  /** Called after the commit: the names need not be written again. */
+  /** Called after the commit. The names need not be written again. */
   published(drafts: readonly EventDraft[]): void {
     if (this.#names.size >= MAX_REMEMBERED) this.#names.clear();
     for (const draft of drafts) this.#names.add(routeOf(draft));
@@ -231,8 +231,7 @@ export class Publish {
     rows: EventRows,
   ): Publication {
     const { tenant, type, createdAt, testFor, trace } = draft;
-    // A recipient's deliveries up to a key may be being cancelled, and a node whose clock is ahead may have made that
-    // key.
+    // Deliveries to a recipient may be being cancelled up to a key, which may come from a node whose clock is ahead.
     const key = this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancelTo }) => cancelTo ?? -1)));
     const random = this.#random.next();
     const id = eventId(key, random);
@@ -249,7 +248,7 @@ export class Publish {
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
       row.forEach((value, at) => rows.deliveries[at]!.push(value));
       countIn(rows.pending, endpoint.tenant, 1);
-      // Nobody would read this delivery after a crash. A requested attempt is made all the same.
+      // Nobody would read this delivery after a crash. A requested attempt is made anyway.
       if (isTest && !endpoint.enabled) rows.requested.push([key, endpoint.number]);
       if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
       if (!mine && isTest && !endpoint.enabled) {

@@ -1,4 +1,3 @@
-/** Rows of jobs, and their results. */
 import type { Job } from "../../../domain/deliveries/job.ts";
 import type { Queries } from "../engine/database.ts";
 import { jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";

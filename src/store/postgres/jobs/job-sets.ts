@@ -26,7 +26,7 @@ export interface Selected {
   readonly event: number;
   readonly endpoint: number;
   readonly id: string;
-  /** The reason why it cannot be sent; null if the job includes it. */
+  /** The reason why it cannot be sent. Null if the job includes it. */
   readonly left: LeftAlone["reason"] | null;
   readonly timedOut: boolean;
 }
@@ -41,7 +41,7 @@ interface OfEndpoint {
   readonly filter: string | null;
 }
 
-/** Reads each page when it is asked for. */
+/** Reads each page only when it is requested. */
 export async function* select(
   database: Queries,
   set: JobSet,
@@ -111,10 +111,12 @@ async function selectFrom(queries: Queries, { action, filter }: JobSet, rows: re
   }));
 }
 
-/** The number of bodies that are in memory at once while they are filtered. */
+/** The number of bodies that are in memory at a time while they are filtered. */
 const FILTERED = 16;
 
-/** Finds events of the types that the endpoint chose and that its filter accepts now, of which it has no delivery. */
+/**
+ * Finds events of the types that the endpoint chose and that its filter accepts now, but of which it has no delivery.
+ */
 async function* selectMissing(
   database: Queries,
   { tenant, filter }: JobSet,

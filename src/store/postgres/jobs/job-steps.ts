@@ -1,6 +1,6 @@
 /**
- * The steps of jobs. `src/domain/deliveries/job-step.ts` decides what becomes of each delivery of a job's set; this writes
- * it, in the transaction that counts it.
+ * The steps of jobs. `src/domain/deliveries/job-step.ts` decides what happens to each delivery of a job's set. This
+ * file writes it, in the transaction that counts it.
  */
 import type { JobAction, JobFilter } from "../../../domain/deliveries/job.ts";
 import { canaryReason, failsCanary, isAwaited, qualifies, resultOf } from "../../../domain/deliveries/job-step.ts";
@@ -43,7 +43,7 @@ interface Gathered {
   readonly waiting: Waiting[];
   readonly requested: EventDelivery[];
   readonly withdrawn: WithdrawnDelivery[];
-  /** The change of the number of pending deliveries, by tenant. */
+  /** The change in the number of pending deliveries, by tenant. */
   readonly changes: Map<string, number>;
 }
 
@@ -80,7 +80,7 @@ async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number
   const next =
     "SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 0 ORDER BY event LIMIT $3";
   const place = [job.num, endpoint.number, limit];
-  // Another node may be recording an attempt, or removing an event. With these locks, what is read below stays as it is.
+  // Another node may be recording an attempt, or removing an event. These locks keep what is read below unchanged.
   await tx.rows(`SELECT 1 FROM event WHERE key IN (${next}) ORDER BY key FOR SHARE`, place);
   await tx.rows(`SELECT 1 FROM delivery WHERE endpoint = $2 AND event IN (${next}) ORDER BY event FOR UPDATE`, place);
   const rows = await tx.rows<Current>(

@@ -220,8 +220,8 @@ export class PostgresJobs implements JobStore {
   }
 
   /**
-   * Returns incomplete sets that were begun by that instant and that a stop left. Sets that this process is writing are
-   * later.
+   * Returns incomplete sets that were begun by that instant and that a stop left behind. Sets that this process is
+   * writing are later.
    */
   async unplanned(before: number): Promise<readonly number[]> {
     const sql = "SELECT num FROM job WHERE open = 1 AND status = 'planning' AND created_at <= $1";
@@ -241,7 +241,7 @@ export class PostgresJobs implements JobStore {
   }
 }
 
-/** Leaves deliveries that are in the set already unchanged. */
+/** Leaves deliveries that are already in the set unchanged. */
 async function addSome(tx: Queries, job: number, selected: readonly Selected[]): Promise<void> {
   const some = selected.filter(({ left }) => left === null);
   if (some.length === 0) return;

@@ -85,7 +85,7 @@ export const DELIVERY = `d.event, d.endpoint, d.status, d.attempts, d.round, d.r
   e.random, e.tenant, e.type, e.test, ${OF_ENDPOINT}`;
 export const FROM_DELIVERY = "delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint";
 
-/** The same for rows `event, endpoint`, each found by its key. The planner may not begin at another table. */
+/** Selects the same for rows `event, endpoint`, each found by its key. The planner must not begin at another table. */
 export const fromKeys = (keys: string) => `${keys} k
   CROSS JOIN LATERAL (SELECT * FROM delivery o WHERE o.event = k.event AND o.endpoint = k.endpoint LIMIT 1) d
   CROSS JOIN LATERAL (SELECT * FROM event o WHERE o.key = k.event LIMIT 1) e

@@ -33,7 +33,7 @@ async function thatMeet(queries: Queries, keys: readonly number[], conditions: r
 
 interface Searching<Row> {
   readonly query: PageQuery & DataFilter;
-  /** No key beyond it is wanted. */
+  /** Keys from this one on are not wanted. */
   readonly end: number;
   /** Returns the rows after `after` and before `end` that may meet the conditions. */
   readonly rows: (after: Keys, end: number) => Promise<readonly Row[]>;

@@ -1,4 +1,4 @@
-/** The filters of a list: in SQL as far as rows can tell, and then by how each row is shown. */
+/** The filters of a list: in SQL as far as rows can decide, and then by how each row is shown. */
 import type { DataFilter, LabelFilter, OneOf, ResultFilter } from "../../store.ts";
 import { mayMeet } from "./data-search.ts";
 import { nameOf, statusOf, type AttemptRow, type DeliveryRow } from "./attempts.ts";
@@ -32,7 +32,7 @@ function eventsOf(some: readonly LabelRow[], tenant: string | null, values: Valu
   return `SELECT event FROM event_label WHERE (kind, label) IN (${pairs.join()})${own}`;
 }
 
-/** The stored statuses that may be shown as each status. The endpoint decides too, and is looked at afterwards. */
+/** The stored statuses that may be shown as each status. The endpoint matters too, and is checked afterwards. */
 const STORED: Readonly<Record<string, readonly number[]>> = {
   pending: [FRESH, WAITING],
   held: [FRESH, WAITING],

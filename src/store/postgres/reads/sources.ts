@@ -1,6 +1,6 @@
 /**
  * Finds open and failed deliveries of a list in indexes that contain nothing else, in the order of events for each
- * endpoint. A plain success is in none of them.
+ * endpoint. None of these indexes contains a plain success.
  */
 import type { DeliveryQuery, EventQuery } from "../../store.ts";
 import type { Values } from "../engine/page.ts";
@@ -37,8 +37,8 @@ const TEST = triggerCode("test");
 const ALONE = "OFFSET 0";
 
 /**
- * Conditions for each shown status, on a stored status `s.status` and an endpoint `p`. For some, each row decides
- * alone.
+ * Conditions for each shown status, on a stored status `s.status` and an endpoint `p`. For some statuses, each row
+ * decides alone.
  */
 const SHOWN: Readonly<Record<string, { readonly stored: readonly number[]; readonly where: string }>> = {
   pending: { stored: [FRESH, WAITING], where: "p.enabled = 1 AND p.deleted_at IS NULL" },
@@ -77,7 +77,7 @@ class Keys {
   /** Conditions on `p` that select the endpoints. */
   readonly #whose: string;
   readonly #isAll: boolean;
-  /** True if one delivery must meet all conditions. */
+  /** True if a single delivery must meet all conditions. */
   readonly #isOfOne: boolean;
   /** Conditions on the event, with the table that they need. */
   readonly #event: (key: string) => string;

@@ -1,6 +1,6 @@
 /**
  * Counters per minute for each endpoint, for each tenant, and for everything. Each life of a node has its own rows,
- * which are whole sums: nobody waits for another node's row, and writing a row twice does no harm.
+ * which are complete sums, so nobody waits for another node's row, and writing a row twice does no harm.
  */
 import { randomUUID } from "node:crypto";
 import { incrementsOf } from "../../../domain/tally.ts";
@@ -12,12 +12,11 @@ import { Counts, MINUTE_MS } from "../../rows/counts.ts";
 
 const SECOND_MS = 1000;
 /**
- * With more rows than this, a commit writes some at once instead of waiting for a new second, so that they do not fill
- * up memory.
+ * Beyond this number of rows, a commit writes some at once instead of waiting for the next second, so that they do not
+ * fill the memory.
  */
 const BACKLOG = 10 * CHUNK;
 
-/** The subject of a row. */
 export type Subject = string;
 export const EVERYTHING: Subject = "";
 export const ofTenant = (tenant: string): Subject => `tenant ${tenant}`;
@@ -27,7 +26,7 @@ interface Row {
   readonly subject: Subject;
   readonly life: string;
   readonly counts: Counts;
-  /** The number of changes counted, so that a commit knows if it wrote the last one. */
+  /** The number of changes counted, so that a commit knows whether it wrote the last one. */
   changes: number;
 }
 

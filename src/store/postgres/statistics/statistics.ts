@@ -169,7 +169,7 @@ async function censusStep({ clock, database }: Engine, from: string | null): Pro
   return { ...counts, next: rows.length < CHUNK ? null : [part, rows.at(-1)!.number].join() };
 }
 
-/** The number of deliveries read in one step, and in all. */
+/** The number of deliveries read in one step, and in total. */
 const SLICE = 1000;
 const MAX_LOOKED = 100_000;
 
@@ -187,7 +187,7 @@ interface FailureRow extends OfEndpoint {
   readonly last_at: number;
 }
 
-/** An interrupted attempt tells nothing about the receiver, so the attempt before it counts. */
+/** An interrupted attempt says nothing about the receiver, so the attempt before it counts. */
 const LAST = `SELECT * FROM attempt l WHERE l.event = d.event AND l.endpoint = d.endpoint
   AND l.outcome <> ${outcomeCode("interrupted")} ORDER BY l.number DESC LIMIT 1`;
 const FIRST = `SELECT f.started_at FROM attempt f WHERE f.event = a.event AND f.endpoint = a.endpoint AND f.round = a.round

@@ -1,7 +1,7 @@
 /**
  * Lists one endpoint's attempts in the order in which they began. It merges two sources: late attempts, which are
  * indexed by time, and prompt ones in the order of their events. A prompt attempt began within a second of its event,
- * so it can be placed as soon as the walk is a second further.
+ * so its place is known once the walk is a second further.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Order } from "./sources.ts";
@@ -14,7 +14,7 @@ export type ListedRow = LateRow | Prompt | { readonly event: number; readonly nu
 
 type Prompt = AttemptRow & { readonly random: string; readonly at?: undefined };
 
-/** The largest number of rows that one step reads, however many events came in one second. */
+/** The maximum number of rows that one step reads, however many events came in one second. */
 const MAX_READ = 10_000;
 /** A second usually has more events than fit on a small page. */
 const MIN_ROWS = 50;
@@ -41,7 +41,7 @@ export class AttemptsByTime {
     return rows.sort((a, b) => this.#compare(placeOf(a), placeOf(b))).slice(0, limit);
   }
 
-  /** Returns at least `limit` rows that no unread row comes before, or all rows that there are. */
+  /** Returns at least `limit` rows that no unread row comes before, or all rows that exist. */
   #prompt(after: Keys, limit: number): ListedRow[] {
     const { order, low, high, byEvent } = this.#parts;
     const [at] = after as [number];
@@ -98,7 +98,7 @@ export type LateRow = AttemptRow & { readonly random: string; readonly at: numbe
 
 /**
  * Attempts that did not begin within a second of their event: retries, replays, and deliveries that waited. Only these
- * are indexed by time. The others are found by their event, whose key tells their start to within a second. An index
+ * are indexed by time. The others are found by their event, whose key gives their start to within a second. An index
  * over all attempts would cost every success an entry, and with many endpoints each entry would be on a different page.
  */
 export class LateAttempts {
@@ -138,7 +138,7 @@ export class LateAttempts {
     if (!isPrompt(row.event, row.started_at)) this.#note.run(...keyOf(row));
   }
 
-  /** Notes all late attempts again, whatever was noted before. Do not call it inside a transaction. */
+  /** Records all late attempts again, whatever was recorded before. Do not call it inside a transaction. */
   noteAll(): void {
     this.#db.exec(
       `BEGIN;

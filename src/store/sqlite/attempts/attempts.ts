@@ -97,8 +97,8 @@ export class Attempts {
   }
 
   /**
-   * Leaves an attempt that exists already unchanged. Moves a first attempt out of the delivery's row, so that all
-   * attempts of a delivery are in one place.
+   * Leaves an existing attempt unchanged. Moves a first attempt out of the delivery's row, so that all attempts of a
+   * delivery are in one place.
    */
   add(event: number, endpoint: number, { claim, url, startedAt, outcome, secretVersion }: NewAttempt): void {
     const plain = isByStatus(outcome) && claim.trigger !== "test";

@@ -1,8 +1,8 @@
 /**
- * The cause of a delivery's failure as one number in its row, so that lists and reports find it by an index in which no
- * plain success has an entry. The number holds the delivery's state and the error of its last attempt. It is NULL if
- * the delivery arrived or was not attempted. An interrupted attempt tells nothing about the receiver, so the attempt
- * before it counts.
+ * Stores the cause of a delivery's failure as one number in its row, so that lists and reports find it by an index in
+ * which no plain success has an entry. The number holds the delivery's state and the error of its last attempt. It is
+ * NULL if the delivery arrived or was not attempted. An interrupted attempt says nothing about the receiver, so the
+ * attempt before it counts.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { ATTEMPT_ERRORS, type AttemptError } from "../../../domain/deliveries/attempt.ts";
@@ -65,7 +65,7 @@ interface Walked {
   readonly wanted: number;
 }
 
-/** The number of deliveries that one step of the walk looks at. */
+/** The number of deliveries that one step of the walk examines. */
 const STEP = 2000;
 
 export class Causes {
@@ -96,7 +96,7 @@ export class Causes {
     this.#walkOf = db.prepare(`${walk} WHERE event = ?`);
   }
 
-  /** Call it inside a transaction, for each delivery changed by anything but a first success. */
+  /** Call it inside a transaction, for each delivery that anything except a first success changed. */
   note(event: number, endpoint: number): void {
     const row = this.#row.get(event, endpoint);
     if (row === undefined) return;
@@ -108,7 +108,7 @@ export class Causes {
     this.#set.run(cause, failed ? lastAt : null, failed ? firstAt : null, event, endpoint);
   }
 
-  /** Notes some of the missing causes, newest first. Returns false at the end. Call it inside a transaction. */
+  /** Records some of the missing causes, newest first. Returns false at the end. Call it inside a transaction. */
   noteSome(meta: Meta): boolean {
     const from = meta.causesNoted;
     if (from === null) return false;
@@ -138,7 +138,7 @@ const CAUSES = 2 * TEST * STATE;
 const NEXT = `SELECT endpoint * ${CAUSES} + cause FROM delivery INDEXED BY delivery_cause WHERE cause IS NOT NULL`;
 
 /**
- * Lists the causes that exist, with one look at the index for each. It does not compare two columns at once, because
+ * Lists the existing causes, with one search of the index for each. It does not compare two columns at once, because
  * SQLite would start at the rows with the same two values and walk over all of them.
  */
 export class CauseList {

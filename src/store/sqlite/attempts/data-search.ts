@@ -1,6 +1,6 @@
 /**
- * Finds events by their data. SQLite rejects most events by their bytes, without copying them out of its pages; JSON is
- * parsed only if the bytes contain a trace of the value. Looking at each row by itself would take twenty times as long.
+ * Finds events by their data. SQLite rejects most events by their bytes, without copying them out of its pages. JSON is
+ * parsed only if the bytes contain a trace of the value. Examining each row separately would take twenty times as long.
  */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
@@ -9,10 +9,10 @@ import { meets, tracesOf, type DataCondition } from "../../../domain/events/data
 import type { PageQuery, Searched } from "../../store.ts";
 import { LARGE_DATA } from "../numbers/fragments.ts";
 
-/** The number of events that are sampled to find rare characters, and the bytes taken from each. */
+/** The number of events that are sampled to find rare characters, and the number of bytes from each. */
 const SAMPLE = 32;
 const SAMPLE_BYTES = 2048;
-/** The cost of parsing an event's JSON in vain, as a multiple of the cost when GLOB starts a match in vain. */
+/** The cost of parsing an event's JSON in vain, as a multiple of the cost of a match that GLOB starts in vain. */
 const READ_IN_VAIN = 200;
 /** The end of the envelope's id, which comes first. */
 const ID_END = 7 + 30;
@@ -27,9 +27,9 @@ export interface Within {
 
 export interface Hits {
   readonly keys: readonly number[];
-  /** The last event that was looked at. */
+  /** The last event that was examined. */
   readonly reached: number;
-  /** The number of events looked at. If it is below the limit, no more are left. */
+  /** The number of events examined. If it is below the limit, no more are left. */
   readonly looked: number;
 }
 
@@ -147,8 +147,8 @@ export class PageSearch {
 }
 
 /**
- * Returns a pattern for the end of a trace that begins with a rare character and is rare itself: all customers' ids may
- * begin in the same way, and all their addresses may end in the same way. GLOB is fast if the character after the
+ * Returns a pattern for the end of a trace, which begins with a rare character and is rare itself: all customers' ids
+ * may begin in the same way, and all their addresses may end in the same way. GLOB is fast if the character after the
  * asterisk is ASCII and not special.
  */
 function patternOf(trace: Buffer, sample: Buffer): string {

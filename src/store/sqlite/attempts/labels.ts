@@ -1,6 +1,6 @@
 /**
- * The labels by which publishers find their events: their own id for it, and tags. They have their own table, so that
- * an event without labels costs nothing more.
+ * The labels by which publishers find their events: their own id for it, and tags. They have a separate table, so that
+ * an event without labels costs nothing extra.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { EventLabels } from "../../../domain/events/event.ts";
@@ -59,7 +59,7 @@ export class Labels {
     return found;
   }
 
-  /** Finds each tenant with one look at the index. */
+  /** Finds each tenant with one search of the index. */
   *#tenants(kind: number, label: string): Generator<number> {
     for (let after = -1; ;) {
       const next = this.#nextTenant.get(kind, label, after) ?? null;

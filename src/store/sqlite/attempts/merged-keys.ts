@@ -1,6 +1,7 @@
 /**
- * Merges the keys of deliveries, or of events, from several indexes. Each index has its own in order, and no more of it
- * is read than the page needs: for a tenant with many endpoints, one look at each of them, and then the rows shown.
+ * Merges the keys of deliveries, or of events, from several indexes. Each index has its own keys in order, and the page
+ * reads no more of it than it needs: for a tenant with many endpoints, one look at each of them, and then the rows
+ * shown.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { PageQuery } from "../../store.ts";
@@ -75,7 +76,7 @@ export function ofEvents(of: "pairs" | "events", index: string | null, where: st
 }
 
 /**
- * Open deliveries of an endpoint, of a tenant, or of all; they are sorted for each page. Held deliveries belong to
+ * Open deliveries of an endpoint, of a tenant, or of all. They are sorted for each page. Held deliveries belong to
  * disabled endpoints, which have no other waiting ones. A test may be fresh at any endpoint.
  */
 export function openOf(
@@ -113,7 +114,7 @@ export interface Place {
   readonly event?: number | undefined;
 }
 
-/** The rows of one source, as far as they are read. */
+/** The rows of one source, as far as they have been read. */
 interface Head {
   readonly read: (after: Pick<Place, "key" | "minor">) => Pair[];
   rows: Pair[];
@@ -233,7 +234,7 @@ function isAhead(one: Pair, other: Pair): boolean {
 
 /**
  * SQL for the rows after `(@key, @minor)` and before the event `@end`. There is one bound on each side, because SQLite
- * starts from one bound, and would skip row by row what another one excludes.
+ * starts from one bound, and would skip row by row what a second one excludes.
  */
 export function beyond(order: Order, key: string, minor: string): string {
   return order === "oldest"

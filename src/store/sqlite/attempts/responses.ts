@@ -1,8 +1,8 @@
 /**
- * Removes response bodies before the rest of the attempt is removed. No index finds them, because every attempt would
- * pay for it. Instead a walk in the order of events passes each attempt once, and another walk passes each delivery
- * whose row keeps its first attempt. Attempts that began long after their event, which the walk may have passed by
- * then, are noted when they are recorded.
+ * Removes response bodies before the rest of the attempt. No index finds them, because every attempt would pay for it.
+ * Instead a walk in the order of events passes each attempt once, and another walk passes each delivery whose row keeps
+ * its first attempt. Attempts that began long after their event, which the walk may have passed by then, are noted when
+ * they are recorded.
  */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
@@ -63,7 +63,7 @@ export class Responses {
     if (startedAt > this.#times.now.madeAt(event) + LATE_MS) this.#note.run(startedAt, event, endpoint, number);
   }
 
-  /** Call it inside a transaction. Returns the number of attempts or deliveries looked at, at most 500. */
+  /** Call it inside a transaction. Returns the number of attempts or deliveries examined, at most 500. */
   forget(before: number): number {
     const late = this.#late.all(before, CHUNK);
     for (const { started_at, event, endpoint, number } of late) {
@@ -79,7 +79,7 @@ export class Responses {
     return rows.length < CHUNK ? rows.length + this.#forgetFirsts(end, CHUNK - rows.length) : CHUNK;
   }
 
-  /** Returns the number of attempts looked at, or the limit if there may be more. */
+  /** Returns the number of attempts examined, or the limit if there may be more. */
   #forgetFirsts(end: number, limit: number): number {
     const rows = this.#walkFirst.all(...this.#meta.firstResponsesForgotten, end, limit);
     for (const { event, endpoint, has } of rows) if (has === 1) this.#forgetFirst.run(event, endpoint);

@@ -27,11 +27,11 @@ import { seeksLabel } from "../../rows/labels.ts";
 import { CANCELLED, DELIVERED, FAILED, statusOf, WAITING } from "../../rows/codes.ts";
 import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
 
-/** The largest number of open deliveries that are sorted for a page. */
+/** The maximum number of open deliveries that are sorted for a page. */
 const FEW = 5000;
-/** The largest number of indexes, or parts of one, that are merged for a page. */
+/** The maximum number of indexes, or parts of one, that are merged for a page. */
 const MOST_SOURCES = 2000;
-/** The largest number of endpoints, or tenants, that are looked at one by one for a page. */
+/** The maximum number of endpoints, or tenants, that are examined one by one for a page. */
 const MOST_OWNERS = 1000;
 /** A narrow source has fewer rows than this. */
 const NARROW = 1000;
@@ -41,7 +41,7 @@ const MUCH = 4;
 
 export type Order = PageQuery["order"];
 
-/** Numbers of names; null stands for any. */
+/** Numbers of names. Null stands for any. */
 export interface Whose {
   readonly tenant: number | null;
   readonly endpoint: number | null;
@@ -93,7 +93,7 @@ export class Sources {
 
   /**
    * Each source contains some of the rows sought, in key order, and together they contain all of them. Null means that
-   * no index is narrower than everything; an empty list means that no row can match.
+   * no index is narrower than everything. An empty list means that no row can match.
    */
   of(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
     if (sought.event !== undefined) return [OF_EVENT];
@@ -109,8 +109,8 @@ export class Sources {
   }
 
   /**
-   * Does the same as `of` if the sources contain only matching rows and tests. Returns null if each row must be looked
-   * at.
+   * Does the same as `of` if the sources contain only matching rows and tests. Returns null if each row must be
+   * examined.
    */
   exactly(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
     if (sought.event !== undefined || sought.test === true || seeksResult(sought) || seeksLabel(sought)) return null;
@@ -214,7 +214,7 @@ export class Sources {
     return tenants.flatMap((number) => [...types!].map((type) => this.#ofType(number, type, of)));
   }
 
-  /** Returns everything that the tenant has; null if no tenant is given. */
+  /** Returns everything that the tenant has, or null if no tenant is given. */
   #ofTenant({ tenant }: Whose, of: Of): Source[] | null {
     if (tenant === null) return null;
     const endpoints = of === "events" ? null : this.#endpointsOf(tenant);
@@ -231,7 +231,10 @@ export class Sources {
     return { ...ofEvents(of, "event_tenant_type", where), bound: { tenant, type } };
   }
 
-  /** Returns sources for one endpoint, for each of the tenant's endpoints, or for all if the tenant has too many. */
+  /**
+   * Returns sources for one endpoint, for each of the tenant's endpoints, or for all endpoints if the tenant has too
+   * many.
+   */
   #byEndpoint({ tenant, endpoint }: Whose, ofOne: OfEndpoint, ofAll: Source): Source[] {
     if (endpoint !== null) return [ofOne(endpoint)];
     const endpoints = tenant === null ? null : this.#endpointsOf(tenant);

@@ -1,4 +1,4 @@
-/** Counts the rows of a list if indexes alone can tell, without looking at rows other than tests. */
+/** Counts the rows of a list if indexes alone suffice, without examining any rows except tests. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -6,7 +6,7 @@ import { countOf, keysIn, type Source } from "./merged-keys.ts";
 import type { Of, Sought, Sources, Whose } from "./sources.ts";
 import { FAILED } from "../../rows/codes.ts";
 
-/** The largest number of tests that are looked at, because the indexes contain them too. */
+/** The maximum number of tests that are examined, because the indexes contain them too. */
 const MOST_TESTS = 1000;
 
 interface TestRow {
@@ -42,7 +42,7 @@ export class Totals {
       .pluck();
   }
 
-  /** Returns at most `limit`, or null if each row would have to be looked at. */
+  /** Returns at most `limit`, or null if each row would have to be examined. */
   of(sought: Sought, whose: Whose, of: Of, limit: number): number | null {
     const { low, high } = this.#times.now.within(sought);
     const exact = this.#sources.exactly(sought, whose, of);

@@ -1,4 +1,4 @@
-/** Idempotency keys, and the responses that they stand for. Requests without a key do not come here. */
+/** Idempotency keys, and the responses that they stand for. Requests without a key skip this class. */
 import type { Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
@@ -101,8 +101,7 @@ export class IdempotencyKeys implements IdempotencyStore {
   }
 
   /**
-   * Does the work once, inside a transaction. Returns a refusal instead of throwing it, as everywhere in a shared
-   * commit.
+   * Does the work once, inside a transaction. Returns a refusal instead of throwing it, as always in a shared commit.
    */
   #once<T>(request: Once<T> | undefined, now: number, work: () => T | WebhookdError): T | WebhookdError {
     if (request === undefined) return work();
@@ -115,7 +114,7 @@ export class IdempotencyKeys implements IdempotencyStore {
   }
 
   /**
-   * Returns, for each draft, what its key was used for; null if it has no key, or a free one. Call it inside a
+   * Returns, for each draft, what its key was used for. Null if it has no key, or an unused one. Call it inside a
    * transaction.
    */
   remembered(drafts: readonly EventDraft[], now: number): readonly (Remembered<Publication> | null)[] {

@@ -11,12 +11,12 @@ import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
 interface End {
   readonly number: number;
   readonly id: string;
-  /** The time at which it stops working; null for never. */
+  /** The time at which it stops being valid. Null for never. */
   readonly ended_at: number | null;
 }
 
 const TOUCH_EVERY_MS = 60_000;
-/** Many keys live for minutes only. The caches of keys and of their use are cleared at this size. */
+/** Many keys live only for minutes. The caches of keys and of their use are cleared at this size. */
 const MAX_REMEMBERED = 10_000;
 
 /** Reads and writes the rows of API keys. */
@@ -73,7 +73,7 @@ export class Keys {
     return this.#links.get(now)!;
   }
 
-  /** Counts the links that exist already, for a new one. */
+  /** Counts the existing links, to decide about a new one. */
   linksBeside({ tenant, portal }: NewApiKey, now: number): LinksAlive {
     const maker = portal?.madeBy ?? null;
     return {

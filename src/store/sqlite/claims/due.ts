@@ -89,7 +89,8 @@ export class Due {
       )
       .pluck();
     const waiting = `FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint`;
-    // Hops from endpoint to endpoint along the index, so the steps follow the number of endpoints, not the backlog.
+    // Hops from endpoint to endpoint along the index, so the number of steps depends on the number of endpoints, not on
+    // the backlog.
     this.#earliest = db
       .prepare<[number, number], [id: string, dueAt: number]>(
         `WITH RECURSIVE hop (number) AS (
@@ -125,7 +126,7 @@ export class Due {
     return { claims: rows.map((row) => claimOf(endpoint, row)), nextDueAt };
   }
 
-  /** Does the same as `page` for first attempts only, among the next thousand rows. */
+  /** Does the same as `page`, but only for first attempts among the next thousand rows. */
   first(endpointId: string, after: Position, until: number, limit: number): DuePage {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined) return { ...NOTHING, reached: null };

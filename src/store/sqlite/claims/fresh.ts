@@ -4,10 +4,10 @@
  * an event, which is stored, and moves up with every few thousand deliveries that are published.
  *
  * A delivery that stays fresh for much longer than others would hold the mark back, so it is written as waiting. This
- * is allowed at any time: memory has the delivery all the same, and a read finds it there.
+ * is allowed at any time: memory still has the delivery, and a read finds it there.
  *
- * No index tells either which deliveries above the mark are settled, which means delivered at once or cancelled. Each
- * commit notes those that it settled in a row of another table, so that they do not look pending if a page of
+ * Nor does any index show which deliveries above the mark are settled, which means delivered at once or cancelled. Each
+ * commit records those that it settled in a row of another table, so that they do not look pending if a page of
  * deliveries is lost.
  *
  * When the clock is set, the due times of waiting deliveries move with it, and those of fresh ones do not. So a
@@ -24,7 +24,7 @@ const STEP = 4096;
 /** The number of steps for which a delivery may stay fresh. */
 const PATIENCE = 4;
 
-/** The deliveries above the mark, as far as they were looked at. */
+/** The deliveries above the mark, as far as they have been examined. */
 interface Stretch {
   readonly rows: number;
   /** The first event with a fresh delivery. */
@@ -51,7 +51,7 @@ export class FreshMark {
   #sinceStep = 0;
   /** The latest event at each of the last steps. */
   readonly #steps: number[] = [];
-  /** Events and endpoints in turn, and the index of the last event. */
+  /** Events and endpoints alternate, followed by the index of the last event. */
   #settled: number[] = [];
   #last = 0;
   /** Null if it must be read again. */
@@ -93,8 +93,8 @@ export class FreshMark {
   }
 
   /**
-   * Notes that this delivery was delivered at once or cancelled, which otherwise only its own row tells. Call it inside
-   * a transaction.
+   * Records that this delivery was delivered at once or cancelled, which otherwise only its own row shows. Call it
+   * inside a transaction.
    */
   settled(event: number, endpoint: number): void {
     if (event < (this.#mark ??= this.#from.get()!)) return;
@@ -130,7 +130,7 @@ export class FreshMark {
     }
     const from = this.#from.get()!;
     const { rows, fresh, last } = this.#look.get(from, limit)!;
-    // The last event may have more deliveries than were looked at.
+    // The last event may have more deliveries than were examined.
     const free = last === null ? from : rows < limit ? last + 1 : last;
     if (fresh !== null && this.#steps.length === PATIENCE && fresh < this.#steps[0]!) {
       this.#wait.run(now, fresh, this.#steps[0]!, CHUNK);
@@ -139,15 +139,15 @@ export class FreshMark {
     if (to > from) this.#moveTo(to);
   }
 
-  /** Keeps the other fields, which are still right after a transaction was undone. */
+  /** Keeps the other fields, which are still right after a rollback. */
   forget(): void {
     this.#settled = [];
     this.#mark = null;
   }
 
   /**
-   * Makes the fresh deliveries of a process that ended wait on disk like all others. They are as few as memory allows,
-   * because memory had them. Do not call it inside a transaction.
+   * Makes the fresh deliveries of a process that ended wait on disk like all others. There are few enough to fit into
+   * memory, because memory held them. Do not call it inside a transaction.
    */
   release(now: number): void {
     const chunk = () => {

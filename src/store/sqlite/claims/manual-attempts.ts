@@ -1,4 +1,7 @@
-/** Marks on a delivery beside its row: an attempt that was requested by hand, and one that careful mode has begun. */
+/**
+ * Marks that are stored apart from a delivery's row: an attempt that was requested by hand, and one that careful mode
+ * has begun.
+ */
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Send } from "../../../domain/deliveries/delivery.ts";
 import { isBeingCancelled, requestOf } from "../../../domain/deliveries/withdrawal.ts";
@@ -32,7 +35,7 @@ interface Wanted {
 }
 
 /**
- * Single attempts that were requested and not made yet. The delivery's own row is not changed by a request, so a failed
+ * Single attempts that were requested but not made yet. A request does not change the delivery's own row, so a failed
  * attempt has nothing to restore.
  */
 export class ManualAttempts {
@@ -49,8 +52,8 @@ export class ManualAttempts {
   readonly #claim: Statement<[number, number], Row>;
   readonly #page: Statement<[number, number, number], { event: number; endpoint: number; random: string }>;
   /**
-   * The number of requested attempts, so that recording asks nothing while there are none. Null if it must be counted
-   * again.
+   * The number of requested attempts, so that recording makes no query while there are none. Null if they must be
+   * counted again.
    */
   #requested: number | null = null;
 
@@ -95,7 +98,7 @@ export class ManualAttempts {
     return { result: "requested", endpoint: entry.id, delivery: id };
   }
 
-  /** Somebody waits for an urgent attempt, so it goes before the backlog. Call it inside a transaction. */
+  /** Somebody is waiting for an urgent attempt, so it goes before the backlog. Call it inside a transaction. */
   add(event: number, endpoint: number, urgent: boolean): void {
     const { changes } = this.#add.run(event, endpoint, +urgent);
     if (urgent && changes === 0) this.#hurry.run(event, endpoint);
@@ -148,7 +151,7 @@ export class ManualAttempts {
     this.#requested = null;
   }
 
-  /** Drops requests for attempts that cannot be made any more. */
+  /** Drops requests for attempts that can no longer be made. */
   dropVain(): void {
     if (this.#some() > 0) this.#dropVain.run();
     this.#requested = null;
@@ -209,7 +212,7 @@ export class Started {
     );
     this.#clear = db.prepare("DELETE FROM started WHERE event = ? AND endpoint = ?");
     this.#all = db.prepare("SELECT event, endpoint, interruptions FROM started");
-    // Only accuse deliveries of the last process: others still wait to be tried alone.
+    // Accuse only deliveries of the last process, because others still wait to be tried alone.
     const accuse = db.prepare("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
     const any = db.prepare("SELECT 1 FROM started LIMIT 1");
     // A process that neither ran for a minute nor ended cleanly died young.
@@ -234,7 +237,7 @@ export class Started {
     const suspects: Suspect[] = [];
     const ended: (readonly [event: number, endpoint: number])[] = [];
     for (const { event, endpoint, interruptions } of this.#all.all()) {
-      // A requested attempt is tried as such, because its delivery need not be due.
+      // A requested attempt is tried as a requested one, because its delivery need not be due.
       const claim = this.#manual.claim(event, endpoint) ?? this.#due.claim(event, endpoint);
       if (claim === null) ended.push([event, endpoint]);
       else suspects.push({ claim, interruptions });
@@ -252,7 +255,7 @@ export class Started {
     }
   }
 
-  /** Called when the attempt was recorded. */
+  /** Called when the attempt has been recorded. */
   ended(event: number, endpoint: number): void {
     if (this.#some) this.#clear.run(event, endpoint);
   }

@@ -1,4 +1,4 @@
-/** Finds damage in a database, and reads past it: walks along a key and steps over damaged pages. */
+/** Finds damage in a database, and reads around it: walks along a key and steps over damaged pages. */
 import type { Database, Statement } from "better-sqlite3";
 import { isDamage } from "../engine/condition.ts";
 
@@ -20,8 +20,8 @@ export class ReadableRows {
   readonly #places: readonly number[];
   readonly #from: Statement<unknown[], Row>;
   /**
-   * One statement for each number of given keys. It finds the first row from there on with the same keys before the
-   * last.
+   * There is one statement for each number of given keys. It finds the first row from there on that has the same keys
+   * before the last.
    */
   readonly #probes: readonly Statement<unknown[], Row>[];
 
@@ -67,7 +67,7 @@ export class ReadableRows {
     return null;
   }
 
-  /** Searches among rows with the same leading keys: in steps that double, then by halves. */
+  /** Searches among rows with the same leading keys, first in steps that double, then by halving. */
   #beyond(same: Key, last: number): Key | null {
     let unreadable = last;
     let readable = last + 1;
@@ -118,7 +118,7 @@ interface PageRow {
   readonly pagetype: string;
 }
 
-/** The number of pages between two looks at the clock. */
+/** The number of pages between two readings of the clock. */
 const STRIDE = 64;
 /** The largest tables come last. */
 const LARGE = /^(event|delivery|attempt|large_data)/;
@@ -143,7 +143,7 @@ export function lookForDamage(db: Database, { budgetMs, monotonic }: Looking): L
         if (++seen % STRIDE === 0 && monotonic() >= end) return { pages: seen, of, damaged };
       }
     } catch (error) {
-      // The disk does not return the page, and nothing tells which page it is.
+      // The disk does not return the page, and nothing shows which page it is.
       if (!isDamage(error)) throw error;
       note(name);
     }
@@ -168,7 +168,7 @@ function treesOf(db: Database): string[] {
   return ["sqlite_schema", ...names.filter((name) => !isLarge(name)), ...names.filter(isLarge)];
 }
 
-/** An index that contains every row of the table, if there is one, tells how many rows there were. */
+/** An index that contains every row of the table, if there is one, shows how many rows there were. */
 export const WHOLE_INDEXES: Readonly<Record<string, string>> = {
   event: "event_tenant_type",
   delivery: "delivery_endpoint",

@@ -3,15 +3,15 @@
  * reads up to the first frame with a wrong checksum, and says nothing about the frames after it, which the next commit
  * overwrites. https://www.sqlite.org/fileformat2.html#walformat
  *
- * An incomplete tail is no damage. A crash or a power cut may leave a part of the last transaction, with its pages in
- * any order; nobody was told that it was committed. After the end there are also frames of earlier rounds, with other
- * salts, and pages of transactions that were undone, which have no commit among them.
+ * An incomplete tail is not damage. A crash or a power cut may leave part of the last transaction, with its pages in
+ * any order, and nobody was told that it was committed. After the end there are also frames of earlier rounds, with
+ * other salts, and pages of transactions that were undone, which have no commit among them.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 /** The transactions after the damage, all of which are lost. */
 export interface LostLog {
-  /** Commits of the present round. Each is one transaction: a group of requests. */
+  /** The number of commits of the present round. Each is one transaction: a group of requests. */
   readonly transactions: number;
   /** The number of pages that they wrote. */
   readonly pages: number;
@@ -20,7 +20,7 @@ export interface LostLog {
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const MAGIC = 0x377f0682;
-/** The page size if the header does not tell. */
+/** The page size if the header does not give it. */
 const PAGE_BYTES = 8192;
 /** SQLite rewrites a page of a transaction in place only if the transaction does not fit into its cache. */
 const SMALL_PAGES = 256;
@@ -94,7 +94,7 @@ function behindDamage({ fd, frames, pageBytes, bigEndian, ...header }: Log) {
   const found = { transactions: 0, pages: 0, first: 0 };
   for (let at = 0; at < frames; at++) {
     readSync(fd, frame, 0, frame.length, HEADER_BYTES + at * frame.length);
-    // Without a header, the first frame must tell which round this is.
+    // Without a header, the first frame must show which round this is.
     salts ??= pairAt(frame, 8);
     const isOfRound = isEqual(pairAt(frame, 8), salts);
     const isCommit = isOfRound && frame.readUInt32BE(4) > 0;

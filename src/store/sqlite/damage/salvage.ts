@@ -12,13 +12,13 @@ import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../r
 import { FRESH_FROM } from "../numbers/fragments.ts";
 
 /**
- * A store can go on without some rows of these tables and of an event's tables. A missing row of any other table would
+ * A store can work without some rows of these tables and of an event's tables. A missing row of any other table would
  * cause silent errors.
  */
 const MAY_LOSE = "event large_data large_batch late_attempt health choice counter settled idempotency audit".split(" ");
 /** Rows that belong to an unreadable event are useless, and would count as pending forever. */
 const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "started", "manual_attempt"];
-/** If a row of these is lost, late attempts are noted again. */
+/** If a row of these is lost, late attempts are recorded again. */
 const LATE_FROM = new Set(["event", "attempt", "late_attempt"]);
 /** SQL that is true for an event whose data was in a row that could not be read. */
 const LACKS_DATA = "large IS NOT NULL AND large NOT IN (SELECT num FROM large_data)";
@@ -152,7 +152,7 @@ function put(insert: Statement<unknown[]>, row: Row): boolean {
 }
 
 /**
- * Compares with a readable index, or with the counts that deliveries keep. Returns null if nothing tells how many rows
+ * Compares with a readable index, or with the counts that deliveries keep. Returns null if nothing shows how many rows
  * there were.
  */
 function lostRows({ table, gaps }: Loss, from: Database, to: Database): number | null {
@@ -161,7 +161,7 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
       .prepare<number[], number>(sql)
       .pluck()
       .get(...keys)!;
-  // They were noted again, or belong to no event.
+  // They were recorded again, or belong to no event.
   if (table === "late_attempt" || table === "large_batch") return 0;
   if (table === "large_data") return number(to, `SELECT count(*) FROM event WHERE ${LACKS_DATA}`);
   try {
@@ -186,7 +186,7 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
   }
 }
 
-/** Returns when the events that this is about were received: their keys contain the time. */
+/** Returns the time span in which the events in question were received: their keys contain the time. */
 function spanOf(table: string, gaps: readonly Gap[]): Pick<LostRows, "from" | "until"> {
   if (gaps.length === 0 || !["event", "delivery", "attempt"].includes(table)) return { from: null, until: null };
   const last = gaps.at(-1)!.before;
@@ -216,7 +216,7 @@ interface Last {
 
 const SUCCEEDED = 0;
 const REFUSED = 1;
-/** Attempts that were requested by hand, and tests, use no rung. */
+/** Attempts that were requested by hand, and tests, do not use up a rung. */
 const LAST_ON_LADDER = 1;
 
 export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
@@ -247,7 +247,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   )) {
     const made = last.all(event, endpoint);
     if (made.length === 0 && !open.has(`${event} ${endpoint}`)) {
-      // It was delivered at once or cancelled, and only its lost row told which.
+      // It was delivered at once or cancelled, and only its lost row showed which.
       if (event < mark || settled.has(`${event} ${endpoint}`)) continue;
       open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
     }

@@ -158,7 +158,7 @@ export class Deliveries {
     const sources = this.#parts.sources.of(query, whose, "pairs");
     if (sources?.length === 0) return null;
     const search = query.data && data.for(query.data);
-    // If only the tenant or the type narrows the search, looking at all events takes less time.
+    // If only the tenant or the type narrows the search, reading all events takes less time.
     const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "pairs") === null;
     const sifts = search !== undefined && isWide();
     const isFound = (event: number) => sifts || search === undefined || search.has(event);
@@ -230,8 +230,8 @@ const COUNTS = `
 
 /**
  * Counts the pending deliveries of each tenant, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
- * Made only if there is such a limit. Temporary triggers update the counts with every change of a status, whoever makes
- * it, in the same transaction. A row is only ever deleted after it is settled.
+ * Made only if there is such a limit. Temporary triggers update the counts with every change of a status, whatever
+ * causes it, in the same transaction. A row is never deleted before it is settled.
  */
 export class Pending {
   readonly #count: Statement<[number], number>;

@@ -218,7 +218,7 @@ export class RecordAttempts {
     const current = this.#current.get(event, endpoint);
     if (current === undefined) return SUPERSEDED;
     const { result, state } = afterAttempt(stateOf(current), ended);
-    // No delivery of an erased event is open, so its attempts all come by here.
+    // No delivery of an erased event is open, so all of its attempts reach this point.
     const erased = this.#isErased.get(event) === 1;
     this.#attempts.add(event, endpoint, erased ? withoutResponse(ended) : ended);
     this.#write.run(...columnsOf(state), event, endpoint);

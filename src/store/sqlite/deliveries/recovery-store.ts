@@ -1,4 +1,4 @@
-/** Repairs what a crash of the process, or a change of the clock, leaves wrong. */
+/** Repairs what a crash of the process, or a change of the clock, has left wrong. */
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import type { Reserve } from "../../files/spare-files.ts";
 import type { RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
@@ -65,7 +65,7 @@ export class SqliteRecovery implements RecoveryStore {
   async suspects(): Promise<Suspect[]> {
     const { started } = this.#parts;
     const { suspects, ended } = this.#engine.read(() => started.suspects());
-    // If this fails, the next start looks at them again.
+    // If this fails, the next start checks them again.
     if (ended.length > 0) this.#engine.commit.run(() => ended.forEach((one) => started.ended(...one))).catch(() => {});
     return suspects;
   }

@@ -127,7 +127,7 @@ export class SqliteEndpoints implements EndpointStore {
       return deleted;
     });
     if (number === null) return false;
-    // The endpoint is deleted. Report so even if its deliveries cannot be rewritten now.
+    // The endpoint is deleted. Report that even if its deliveries cannot be rewritten now.
     await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
     return true;
   }
@@ -204,7 +204,7 @@ export class SqliteEndpoints implements EndpointStore {
     this.#cancelOpen(endpoint).catch(() => this.#cancelLater(endpoint));
   }
 
-  /** A full disk delays the sweep for a moment; a stop of the process delays it until the next start. */
+  /** A full disk delays the sweep for a moment. A stop of the process delays it until the next start. */
   #cancelLater(endpoint: number): void {
     if (!this.#closed) this.#engine.clock.after(CANCEL_AGAIN_MS, () => this.#cancelBehind(endpoint));
   }

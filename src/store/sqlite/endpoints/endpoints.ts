@@ -30,7 +30,7 @@ import type { Choices } from "./choices.ts";
 import type { FirstKeys } from "./first-keys.ts";
 import type { TypeRows } from "./types.ts";
 
-/** The number of endpoints that are named if a type is still in use. */
+/** The number of endpoints to name if a type is still in use. */
 const NAMED = 3;
 
 interface Updated {
@@ -135,7 +135,7 @@ export class Endpoints {
     return this.#view(this.#select.get(endpoint.id)!);
   }
 
-  /** Returns a refusal as `add` does, and null if there is no such endpoint. */
+  /** Returns a refusal like `add`, or null if there is no such endpoint. */
   update(
     tenant: string | null,
     id: string,
@@ -234,7 +234,7 @@ export class Endpoints {
     return row.number;
   }
 
-  /** Looks through all subscriptions, but only for a type that was removed from the configuration. */
+  /** Searches all subscriptions, but only for a type that was removed from the configuration. */
   typesInUse(known: readonly string[]): TypeInUse[] {
     const names = this.#db.prepare<[], string>("SELECT name FROM event_type ORDER BY name").pluck().all();
     const chosenBy = this.#db
@@ -291,7 +291,7 @@ export class Endpoints {
     return new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
   }
 
-  /** Only its tenant's name finds the daemon's own endpoint. */
+  /** The daemon's own endpoint is visible only under the name of its tenant. */
   #isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
     const owner = this.#tenants.nameIfAny(row.tenant);
     return tenant === null ? owner !== ALERT_TENANT : owner === tenant;

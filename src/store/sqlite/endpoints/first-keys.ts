@@ -1,4 +1,4 @@
-/** Makes the first private key of a tenant, in the transaction of the endpoint that needs it. */
+/** Creates the first private key of a tenant, in the transaction of the endpoint that needs it. */
 import type { Database, Statement } from "better-sqlite3";
 import { needsPrivateKey, type Signature } from "../../../domain/endpoints/endpoint.ts";
 import type { Box } from "../../rows/box.ts";

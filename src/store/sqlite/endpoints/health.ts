@@ -117,7 +117,7 @@ export class Health {
 
   /** Yields the endpoints that are failing, by number. */
   *failing(now: number): Generator<[number, Streak]> {
-    // An endpoint whose deliveries wait for a late rung has had no attempt since the start.
+    // An endpoint whose deliveries wait for a late rung may not have had an attempt since the start.
     if (!this.#hasAll) for (const endpoint of this.#failing.all()) this.streak(endpoint);
     this.#hasAll = true;
     for (const [endpoint, streak] of this.#streaks) {

@@ -62,8 +62,8 @@ export class Sweep {
 
   /**
    * Cancels some of the endpoint's open deliveries of events up to its mark, and removes the mark at the end. Returns
-   * the place to go on, or null at the end. Call it inside a transaction. No delivery can move behind the walk: one
-   * that is still to be cancelled only moves to later due times, and no replay touches it.
+   * the place at which to continue, or null at the end. Call it inside a transaction. No delivery can move behind the
+   * walk: one that is still to be cancelled only moves to later due times, and no replay touches it.
    */
   cancelOpen(endpoint: number, from: Walked | null): Walked | null {
     const marked = this.#marked.get(endpoint);
@@ -105,7 +105,9 @@ interface LeftUrl {
 /** For this long, an attempt to a URL that its endpoint no longer has may still be recorded. */
 const URL_KEPT_MS = 86_400_000;
 
-/** Removes the rows of deleted endpoints that nothing names any more, and the URLs that endpoints no longer have. */
+/**
+ * Removes the rows of deleted endpoints that nothing refers to any more, and the URLs that endpoints no longer have.
+ */
 export class OldEndpoints {
   readonly #index: EndpointIndex;
   readonly #urls: Interned;
@@ -156,8 +158,8 @@ export class OldEndpoints {
   }
 
   /**
-   * Removes at most 500 URLs that no endpoint has and no attempt names, because all events are gone that existed when
-   * the last endpoint left them. Call it inside a transaction.
+   * Removes at most 500 URLs that no endpoint has and no attempt refers to, because all events are gone that existed
+   * when the last endpoint left them. Call it inside a transaction.
    */
   pruneUrls(now: number): void {
     const oldest = this.#oldestEvent.get();

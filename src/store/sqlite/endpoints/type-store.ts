@@ -1,4 +1,3 @@
-/** The event types that operators keep. */
 import { deletionFault, isSameType, capacityFault, type StoredType } from "../../../domain/events/catalogue.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventTypeStore, PutType, StoredTypes } from "../../store.ts";

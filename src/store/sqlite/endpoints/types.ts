@@ -1,11 +1,11 @@
-/** The table of event types that operators keep, and what refers to one of them. */
+/** The table of event types that operators keep, and everything that refers to one of them. */
 import type { Database, Statement } from "better-sqlite3";
 import { deletedFault, type StoredType, type TypeUse } from "../../../domain/events/catalogue.ts";
 import type { WebhookdError } from "../../../domain/errors.ts";
 import { DELETED_FOR_MS, TYPE_COLUMNS, typeOf, typeValues, type TypeRow } from "../../rows/type-row.ts";
 import type { Interned } from "../numbers/names.ts";
 
-/** Endpoints that are named where a type is still in use. */
+/** The number of endpoints to name if a type is still in use. */
 const NAMED = 3;
 
 export class TypeRows {
@@ -91,7 +91,7 @@ export class TypeRows {
     };
   }
 
-  /** Refuses types that an endpoint is about to choose and that are deleted; null if there are none. */
+  /** Refuses types that an endpoint is about to choose and that have been deleted. Null if there are none. */
   deletedFault(events: readonly string[]): WebhookdError | null {
     return deletedFault(events, this.#deleted.all(JSON.stringify(events)));
   }

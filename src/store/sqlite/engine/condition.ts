@@ -1,6 +1,6 @@
 /**
- * Tells if the store can accept work, from the free space, the result of the last commit, and faults that end the
- * process.
+ * Reports whether the store can accept work, judging by the free space, the result of the last commit, and faults that
+ * end the process.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
@@ -12,8 +12,8 @@ import { storageFull, storageUnavailable } from "../../files/unavailable.ts";
 const FULL = 2;
 
 /**
- * Publishes are refused when less than this is free on the disk itself, however much the freelist has, because the WAL
- * cannot grow into the database's free pages.
+ * Publishes are refused when less than this is free on the disk itself, whatever the size of the freelist, because the
+ * WAL cannot grow into the database's free pages.
  */
 const LEAST_DISK_BYTES = 128 * 1024 * 1024;
 
@@ -50,11 +50,9 @@ export class Condition {
   /** The disk refused a write because it is full. */
   #full = false;
   #low = false;
-  /** The file size limit, if the last failed commit reached it; otherwise null. */
+  /** The file size limit, if the last failed commit reached it, and otherwise null. */
   #limit: string | null = null;
-  /**
-   * True while the last process's work cannot be taken over for want of space. Nothing new may be stored before that.
-   */
+  /** True while the disk is too full to take over the last process's work. Nothing new may be stored before that. */
   behind = false;
 
   constructor(db: Database, options: ConditionOptions) {
@@ -85,8 +83,7 @@ export class Condition {
   }
 
   /**
-   * Called inside a transaction, before its commit, because a commit that is not synced would be acknowledged all the
-   * same.
+   * Called inside a transaction, before its commit, because a commit that is not synced would be acknowledged anyway.
    */
   requireDurable(): void {
     if (this.#synchronous.get() !== FULL) throw notDurable();
@@ -173,7 +170,7 @@ export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB|IOERR_CORRUPTFS)/.test(code);
 }
 
-/** Returns null if the error is not about the storage, so that it is our own bug. */
+/** Returns null if the storage is not to blame, so that the error is our own bug. */
 export function storageFault(error: unknown): StorageFault | null {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "SQLITE_FULL") return "full";

@@ -55,7 +55,7 @@ export class Engine {
   readonly pages: Pages;
   /** The latest instant that was known before this process wrote anything. */
   readonly lastInstant: number;
-  /** The instant on the disk; null if it must be read again. */
+  /** The instant on the disk. Null if it must be read again. */
   #noted: number | null = null;
   readonly #mirrors: Mirror[] = [];
 
@@ -121,7 +121,7 @@ export class Engine {
     return memory;
   }
 
-  /** Resolves in a later turn, so that other work can commit before a long task goes on. */
+  /** Resolves in a later turn, so that other work can commit before a long task continues. */
   turn(): Promise<void> {
     return new Promise((resolve) => this.defer(resolve));
   }
@@ -139,12 +139,12 @@ export class Engine {
   }
 }
 
-/** The number of pages from which the log is moved. A small number keeps each move short. */
+/** The number of pages at which the log is moved. A small number keeps each move short. */
 const FULL_PAGES = 500;
 
 /**
- * Moves the log's contents into the database between commits. Ignores a failed move, as SQLite does, so that
- * acknowledgements go on: `WalWatch` notices the growing log.
+ * Moves the log's contents into the database between commits. Ignores a failed move, as SQLite does, so that commits
+ * are still acknowledged: `WalWatch` notices the growing log.
  */
 export class Log {
   readonly #look: Statement<[], [busy: number, pages: number, moved: number]>;

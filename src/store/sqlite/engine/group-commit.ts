@@ -1,8 +1,8 @@
 /**
  * Commits all writes that gathered in a turn of the event loop as one transaction, so that they share one fsync. Each
- * gets its own result after the commit. Tenants take turns to publish, so that one tenant's backlog delays another only
- * by the commit under way. A full log is moved into the database in a turn of its own, after one more commit of small
- * work. After small publishes, large work and the move wait for one more turn, in which the senders write. While
+ * gets its own result after the commit. Tenants take turns to publish, so that one tenant's backlog delays another by
+ * no more than the current commit. A full log is moved into the database in a separate turn, after one more commit of
+ * small work. After small publishes, large work and the move wait for one more turn, in which the senders write. While
  * several tenants publish, each large publish has a commit and a move to itself, and the next one waits for as long as
  * these took.
  *
@@ -29,7 +29,7 @@ const ROW_COST = 500;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
 export const PATIENT_MS = 50;
-/** This many results are a load of their own, and fill up memory if they wait long. */
+/** This many results are a load of their own, and fill the memory if they wait long. */
 const LOAD = 16;
 const LOAD_PATIENT_MS = 5;
 
@@ -37,8 +37,8 @@ export interface WorkSize {
   readonly events: number;
   readonly deliveries: number;
   /**
-   * Present for publishes: the tenant whose turn it is, and the bytes of its events. Other work comes before all of
-   * them.
+   * Present for publishes: the tenant whose turn it is, and the number of bytes of its events. Other work comes before
+   * all of them.
    */
   readonly published?: { readonly tenant: string; readonly bytes: number };
   /** True if the work may wait for other work to share its commit. */
@@ -73,7 +73,7 @@ interface Published extends Waiting {
 
 const isSmallPublish = ({ events, published: of }: Work) => events > 0 && of !== undefined && of.bytes <= LARGE_BYTES;
 
-/** The largest number of rows that a step of long work touches, so that it does not delay the commits of others. */
+/** The maximum number of rows that a step of long work touches, so that it does not delay the commits of others. */
 export const CHUNK = 500;
 export const CHUNK_SIZE: WorkSize = { events: 0, deliveries: CHUNK };
 const SMALL: WorkSize = { events: 0, deliveries: 1 };
@@ -94,14 +94,14 @@ export class GroupCommit {
   #deliveries = 0;
   #bytes = 0;
   #lastEnd = Number.NEGATIVE_INFINITY;
-  /** True if a commit is deferred to the next turn, so that nothing more needs to schedule it. */
+  /** True if a commit is deferred to the next turn, so that it need not be scheduled again. */
   #deferred = false;
   #waiting = 0;
   #cancelTimer: (() => void) | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
-  /** The commits since the log was found full; null if it is not full. */
+  /** The number of commits since the log was found full. Null if it is not full. */
   #sinceFull: number | null = null;
-  /** True if the next turn must not run long work, because the events just published are sent in it. */
+  /** True if the next turn must not run long work, because it sends the events that were just published. */
   #holdsLong = false;
 
   constructor(db: Database, options: GroupCommitOptions) {
@@ -131,7 +131,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs alone in a transaction, after all work that gathered, so that no other work comes between it and what follows.
+   * Runs alone in a transaction, after all work that has gathered, so that no other work comes between it and what
+   * follows.
    */
   runNow<T>(work: () => T): T {
     this.flush();
@@ -173,7 +174,7 @@ export class GroupCommit {
     const batch = (this.#sinceFull ?? 0) === 0 ? this.#take(mostBytes) : [];
     if (batch.length > 0) {
       this.#commitBatch(batch);
-      // Hold large work for one turn only, or it would never be committed beside many small publishes.
+      // Hold large work for one turn only, or many small publishes would keep it from ever being committed.
       this.#holdsLong = !isHeld && batch.some(isSmallPublish);
     } else if (isFull && !isHeld) {
       const begun = clock.monotonic();
@@ -218,8 +219,8 @@ export class GroupCommit {
   }
 
   /**
-   * Plans to move a large commit out of the log before the next large one, if several tenants publish: moving two at
-   * once would take twice as long.
+   * Plans to move a large commit out of the log before the next large one, if several tenants publish, because moving
+   * two at once would take twice as long.
    */
   #ended(begun: number, isLarge = false): void {
     this.#lastEnd = this.#options.clock.monotonic();
@@ -231,9 +232,9 @@ export class GroupCommit {
   }
 
   /**
-   * Takes the daemon's own work in its order, then publishes by turns, up to the limits. A single piece of work may
-   * exceed them, unless it is larger than `mostBytes`. Every commit takes a publish, or the daemon's own work could
-   * delay all of them forever.
+   * Takes the daemon's own work in order, then publishes by turns, up to the limits. A single piece of work may exceed
+   * them, unless it is larger than `mostBytes`. Every commit takes a publish, or the daemon's own work could delay all
+   * publishes forever.
    */
   #take(mostBytes = Number.POSITIVE_INFINITY): Work[] {
     let [events, deliveries, bytes] = [0, 0, 0];
@@ -284,7 +285,7 @@ export class GroupCommit {
 
   #undo(): void {
     this.#options.onRollback();
-    // Some errors make SQLite roll back by itself.
+    // After some errors SQLite rolls back by itself.
     if (!this.#db.inTransaction) return;
     try {
       this.#rollback.run();
@@ -294,8 +295,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs in a transaction of its own. If one piece of work in a batch throws, all are run again in this way, so that
-   * only that one is refused.
+   * Runs in a separate transaction. If one piece of work in a batch throws, each of them is run again in this way, so
+   * that only that one is refused.
    */
   #alone(work: Work): void {
     try {

@@ -19,7 +19,7 @@ export class Meta {
     this.#delete = db.prepare("DELETE FROM meta WHERE name = ?");
   }
 
-  /** Stores a check value, so that a later start can tell if it has the right key before it signs anything. */
+  /** Stores a check value, so that a later start can tell whether it has the right key before it signs anything. */
   setKey(box: Box): void {
     this.#upsert.run("key_id", box.keyId);
     this.#upsert.run("key_check", box.sealCheck());
@@ -53,7 +53,7 @@ export class Meta {
     return String(this.#select.get("key_id"));
   }
 
-  /** The latest wall-clock time that a commit has seen, within a second; 0 in a new store. */
+  /** The latest wall-clock time that a commit has seen, to within a second. 0 in a new store. */
   get lastInstant(): number {
     return Number(this.#select.get("last_instant") ?? 0);
   }

@@ -8,7 +8,7 @@ import { APPLICATION_ID, type Migration } from "./schema.ts";
 
 const RESTORE = "restore a backup with: webhookd restore <file>";
 
-/** Before 3.51.3 a checkpoint beside a write of another connection could corrupt the file (the WAL-reset bug). */
+/** Before 3.51.3, a checkpoint during a write by another connection could corrupt the file (the WAL-reset bug). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
 const BUSY_MS = 50;
 
@@ -68,7 +68,10 @@ export function schemaOf(
   return version;
 }
 
-/** Sets how pages look. Call it for an empty file before the journal mode, or for a file that is to be written anew. */
+/**
+ * Sets the layout of pages. Call it for an empty file before setting the journal mode, or for a file that is about to
+ * be written anew.
+ */
 export function shapePages(db: Database): void {
   db.pragma("page_size = 8192");
   // Pages keep track of who points to them, so that the last ones can be moved into free ones.
@@ -76,7 +79,7 @@ export function shapePages(db: Database): void {
 }
 
 function configure(db: Database): void {
-  // In a file that has pages this would write the same values again.
+  // For a file that already has pages, this would only write the same values again.
   if (pragma(db, "page_count") === 0) shapePages(db);
   if (db.pragma("journal_mode = WAL", { simple: true }) !== "wal") {
     throw new StoreRefused(74, "the data directory's file system has no shared memory", "use a local disk");
@@ -86,7 +89,7 @@ function configure(db: Database): void {
   // SQLite's own checkpoint runs inside a commit and delays its callers, so ours come first.
   db.pragma("wal_autocheckpoint = 2000");
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
-  // Events are written next to the ones before them, so a larger cache would not help. A start and each sweep fill the
+  // Events are written next to the previous ones, so a larger cache would not help. A start and each sweep fill the
   // cache with pages from all over the index of waiting deliveries, so an idle daemon would hold that memory for
   // nothing.
   db.pragma("cache_size = -4096");
@@ -94,7 +97,7 @@ function configure(db: Database): void {
   db.pragma("foreign_keys = ON");
 }
 
-/** Runs a transaction first, because before that the library reports FULL and means NORMAL. */
+/** Runs a transaction first, because until then the library reports FULL and means NORMAL. */
 export function requireDurable(db: Database): void {
   db.exec("BEGIN IMMEDIATE; COMMIT");
   if (pragma(db, "synchronous") !== 2) throw notDurable();
@@ -113,8 +116,8 @@ function pragma(db: Database, name: string): number {
 }
 
 /**
- * Explains to people an error while the store opens. Returns any error that is not the storage's unchanged. `instead`
- * is what to do about a damaged file.
+ * Explains to people an error while the store opens. Returns other errors unchanged. `instead` is what to do about a
+ * damaged file.
  */
 export function openingRefusal(error: unknown, file: string, instead = RESTORE): unknown {
   if (error instanceof StoreRefused) return error;
@@ -156,7 +159,7 @@ export function openFile(
 
 /**
  * Hides parameters from SQLite's planner. If a bound value might change the plan, SQLite prepares the statement again
- * at each run. It does so for most statements with an ORDER BY, a LIMIT or a join, and takes 5 to 50 µs each time, for
+ * at each run. That affects most statements with an ORDER BY, a LIMIT or a join, and takes 5 to 50 µs each time, for
  * plans that never differ. The planner does not look through a unary plus.
  */
 function keepPlans(db: Database): Database {

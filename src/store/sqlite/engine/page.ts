@@ -5,7 +5,7 @@ import { CHUNK } from "./group-commit.ts";
 
 /**
  * A long read in slices. Other work takes its turn between two slices: commits on the writer's thread, other callers on
- * the reader's. It yields nothing after a slice, or a piece that the caller wants before the end.
+ * the reader's. After a slice it yields nothing, or a piece that the caller wants before the end.
  */
 export type Reading<T, Piece = never> = Generator<Piece | undefined, T, void>;
 
@@ -28,23 +28,23 @@ export async function readHere<T, Piece>(begin: () => Reading<T, Piece>, turns: 
   }
 }
 
-/** A page ends after this time, without counting pauses, even if it is not full. The cursor goes on from there. */
+/** A page ends after this time, not counting pauses, even if it is not full. The cursor continues from there. */
 const PAGE_MS = 500;
 
-/** The time for counting rows, because a page must not wait for its total. */
+/** Limits the time for counting rows, because a page must not wait for its total. */
 const COUNT_MS = 15;
-/** The number of rows counted between two looks at the clock. */
+/** The number of rows counted between two readings of the clock. */
 const COUNT_STEP = 200;
 
 /**
- * The number of events in a slice of a search. It follows from the time of the slice before, because events may be
+ * The number of events in a slice of a search. It depends on the duration of the previous slice, because events may be
  * large.
  */
 const LEAST_SIFTED = 64;
 const MOST_SIFTED = 8000;
 const SLICE_MS = 8;
 
-/** Returns no less than half, because a slice that waited for a processor tells nothing about the events. */
+/** Returns no less than half, because a slice that waited for a processor says nothing about the events. */
 function paceOf(tookMs: number): number {
   return Math.max(0.5, Math.min(SLICE_MS / Math.max(tookMs, 1), 2));
 }
@@ -62,14 +62,14 @@ export interface Walk<Row, T> {
   rows(after: Keys, limit: number): readonly Row[];
   keysOf(row: Row): Keys;
   look(row: Row): Looked<T>;
-  /** Tells if a row is wanted, if that takes less than `look`. */
+  /** Decides whether a row is wanted, if that takes less time than `look`. */
   has?(row: Row): boolean;
-  /** Used instead of `rows` if no index has the rows: looks at `size` rows after `after`. */
+  /** Used instead of `rows` if no index has the rows: examines `size` rows after `after`. */
   sift?(after: Keys, size: number): Sifted<Row>;
   /** Returns how far this page has searched the data of events, if the query searches it. */
   searched?(after: Keys): Searched;
   /**
-   * Returns the number of wanted rows, at most `limit`, if an index has it. Null means that the rows must be looked at.
+   * Returns the number of wanted rows, at most `limit`, if an index has it. Null means that the rows must be examined.
    */
   count?(limit: number): number | null;
 }
@@ -113,16 +113,16 @@ export class Pages {
   }
 }
 
-/** The page of a list whose name was never used, so that there are no rows to look at. */
+/** The page of a list whose name was never used, so that there are no rows to read. */
 const NOTHING: Page<never> = { data: [], nextCursor: null };
 const NONE: Total = { count: 0 };
 
-/** Reads an empty page if there is nothing to walk. */
+/** Returns an empty page if there is nothing to walk. */
 export function* pageOf<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery, means: Means): Reading<Page<T>> {
   return (yield* pageOfSome(walkOf, query, means)) ?? (query.total === true ? { ...NOTHING, total: NONE } : NOTHING);
 }
 
-/** Reads null if there is nothing to walk. */
+/** Returns null if there is nothing to walk. */
 export function* pageOfSome<Row, T>(
   walkOf: () => Walk<Row, T> | null,
   query: PageQuery,
@@ -133,8 +133,8 @@ export function* pageOfSome<Row, T>(
   const sifts = walk.sift !== undefined;
   const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
   let [spentMs, read] = [0, 0];
-  // Read one row more than the page needs, to find out if there is another page. If few rows are wanted, read more at
-  // once.
+  // Read one row more than the page needs, to find out whether there is another page. If few rows are wanted, read more
+  // at once.
   for (let size = sifts ? LEAST_SIFTED : query.limit + 1; ;) {
     const begun = monotonic();
     read += size;
@@ -164,7 +164,7 @@ export function* pageOfSome<Row, T>(
   return { ...page, total: counted(walk.count?.(MOST_COUNTED + 1) ?? null) ?? (yield* count(walk, monotonic)) };
 }
 
-/** The smallest number of rows that are read at once. */
+/** The minimum number of rows that are read at once. */
 const FEWEST = 4;
 
 /** Returns the number of rows that should contain the missing ones, if the share of wanted rows stays the same. */

@@ -1,6 +1,6 @@
 /**
  * The schema. Migrations are numbered steps that only go forward. A released step is never edited. Each step only adds
- * what the new version needs, and removes nothing that the version before it reads; a later step removes it.
+ * what the new version needs, and removes nothing that the previous version reads. A later step removes it.
  *
  * Keys are integers: a public id contains its key, but outsiders cannot read it (`codes.ts`). A delivery's `status` is
  * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. A partial index contains only waiting

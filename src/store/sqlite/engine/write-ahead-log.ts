@@ -1,7 +1,7 @@
 /**
  * Watches the write-ahead log, which contains commits that are not in the database file yet. If it cannot be emptied,
- * acknowledgements go on and the log silently fills the disk, because SQLite reports no checkpoint that fails within a
- * commit.
+ * commits are still acknowledged and the log silently fills the disk, because SQLite does not report a checkpoint that
+ * fails within a commit.
  */
 import type { Database } from "better-sqlite3";
 import { StoreRefused } from "../../files/refused.ts";
@@ -19,7 +19,7 @@ const LIMIT_BYTES = 64 * 1024 * 1024;
 const TRY_EVERY_MS = 60_000;
 
 export class WalWatch {
-  /** Describes the trouble in a sentence; null while the log is no larger than its limit. */
+  /** Describes the trouble in a sentence. Null while the log is no larger than its limit. */
   trouble: string | null = null;
   readonly #db: Database;
   readonly #options: WalWatchOptions;
@@ -40,7 +40,7 @@ export class WalWatch {
     if (monotonic() - this.#triedAt < TRY_EVERY_MS) return;
     this.#triedAt = monotonic();
     const reason = this.#try();
-    // All was moved. The next commit restarts the log, and the look after that sees the smaller size.
+    // Everything was moved. The next commit restarts the log, and the check after that sees the smaller size.
     this.trouble =
       reason === null
         ? null
@@ -67,7 +67,7 @@ function empty(db: Database): boolean {
 /**
  * Call it after a process that did not close the log. If that process ended because an fsync of the log failed, the
  * kernel may still show pages that were never written, and a power cut would lose commits appended to them. Returns why
- * not all of the log could be moved, such as a full disk, or null.
+ * part of the log could not be moved, such as a full disk, or null.
  */
 export function emptyLogAfterKill(db: Database): string | null {
   try {

@@ -71,7 +71,7 @@ type Place = readonly [endpoint: number, number: number];
 
 const FIRST: Place = [-1, -1];
 
-/** Stops sending an event, and, when it is erased, removes its contents. */
+/** Stops sending an event. If the event is erased, also removes its contents. */
 export class Withdraw {
   readonly #engine: Engine;
   readonly #parts: Parts;
@@ -147,7 +147,7 @@ export class Withdraw {
     return { result: "withdrawn", deliveries, cancelled };
   }
 
-  /** `next` is the place to go on; null when all were looked at. */
+  /** `next` is the place at which to continue. Null when all have been examined. */
   #cancelSome({ id, key, test }: FoundEvent, after: number, only: number | null) {
     const { fresh, index, manual } = this.#parts;
     const rows = this.#page.all(key, after, CHUNK);
@@ -170,7 +170,7 @@ export class Withdraw {
   }
 
   /**
-   * Returns null if a delivery is open, because the event was replayed meanwhile. From here on it cannot be. Drops
+   * Returns null if a delivery is open because the event was replayed in the meantime. From here on it cannot be. Drops
    * attempts that were requested since the cancel.
    */
   #eraseBody({ id, key }: FoundEvent, now: number): readonly WithdrawnDelivery[] | null {
@@ -190,7 +190,7 @@ export class Withdraw {
     }));
   }
 
-  /** Erases the responses to some attempts. Returns the place to go on, null when none are left. */
+  /** Erases the responses to some attempts. Returns the place at which to continue, or null when none are left. */
   #eraseAnswers(key: number, after: Place): Place | null {
     const rows = this.#attempts.all(key, ...after, CHUNK);
     this.#overwriting(() => {

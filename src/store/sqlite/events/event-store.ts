@@ -297,7 +297,7 @@ class Publish {
     for (const endpoint of endpoints) {
       const isFresh = startsAtOnce(endpoint, test, hasCapacity);
       this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
-      // Nobody would read this delivery after a crash. A requested attempt is made all the same.
+      // Nobody would read this delivery after a crash. A requested attempt is made anyway.
       if (test && !endpoint.enabled) this.#manual.add(key, endpoint.number, true);
       if (!isFresh) {
         waiting.push({ endpoint: endpoint.id, event, dueAt: now });

@@ -128,7 +128,7 @@ export class Events {
     const sources = this.#parts.sources.of(query, whose, "events");
     if (sources?.length === 0) return null;
     const search = query.data && data.for(query.data);
-    // If only the tenant or the type narrows the search, looking at all events takes less time.
+    // If only the tenant or the type narrows the search, reading all events takes less time.
     const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "events") === null;
     const sifts = search !== undefined && isWide();
     return {

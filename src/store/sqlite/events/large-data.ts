@@ -1,7 +1,7 @@
 /**
- * The data of large batches, in rows beside their events. In a single commit, the data would delay everybody for as
- * long as the disk takes to write it. So it is written before the events, in parts with a commit each. The events come
- * with the last commit, all at once, and refer to it. Data is removed if its events never came.
+ * The data of large batches, in separate rows. In a single commit, the data would delay everybody for as long as the
+ * disk takes to write it. So it is written before the events, in parts with a commit each. The last commit adds the
+ * events, all at once, and they refer to it. Data whose events never came is removed.
  */
 import type { Statement } from "better-sqlite3";
 import type { EventDraft } from "../../../domain/events/event.ts";
@@ -11,7 +11,7 @@ import { CHUNK_SIZE, LARGE_BYTES } from "../engine/group-commit.ts";
 import { bodyHash } from "../../rows/codes.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
-/** The rows that one commit removes, because SQLite reads the pages of a row to free them. */
+/** The number of rows that one commit removes. SQLite reads the pages of a row to free them. */
 const REMOVED = 4;
 
 /** The row that contains the data of one draft. */
@@ -23,7 +23,7 @@ export interface DataRow {
 /** The rows written for a batch whose events are not committed yet. */
 export interface LargeBatch {
   readonly first: number;
-  /** Rows in the order of the drafts; undefined if a draft's data was not written. */
+  /** The rows in the order of the drafts. Undefined if a draft's data was not written. */
   readonly rows: readonly (DataRow | undefined)[];
 }
 
@@ -63,8 +63,8 @@ export class LargeData {
 
   /**
    * Writes the data, then calls `commit` for the last commit, or with null if nothing was written because every draft
-   * repeats an earlier event. Writes nothing if `route` throws a refusal. A tenant's batches run one after the other,
-   * because otherwise the last commits of all of them would come at the end.
+   * repeats an earlier event. Writes nothing if `route` throws a refusal. A tenant's batches run one after another,
+   * because otherwise all of their last commits would come at the end.
    */
   async publish<T>(
     drafts: readonly EventDraft[],

@@ -1,4 +1,4 @@
-/** Removes events that are over and old, with all rows that belong to them, some rows at a time. */
+/** Removes events that are over and old, with all their rows, some rows at a time. */
 import { DROP_KEY_TIMES, OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -10,7 +10,7 @@ import { FAILED, WAITING } from "../../rows/codes.ts";
 
 /** Most events have only one delivery. If events have more, the step ends early and leaves the rest to the next one. */
 const EVENTS = 100;
-/** Fewer rows than in other chunks, because each row is on a page of its own, and others wait for the same commit. */
+/** Fewer rows than in other chunks, because each row is on a separate page, and others wait for the same commit. */
 const ROWS = 200;
 /** When a large body is deleted, its pages are read one by one, perhaps from the disk. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -115,7 +115,7 @@ export class Prune {
     // Nobody looks for a failed test as they do for a failed delivery.
     const before = deliveries.failed === 1 && event.test === 0 ? failed : delivered;
     if (madeAt >= before) return null;
-    // Somebody was told that it will be attempted again, and a job waits for that.
+    // Somebody was told that it will be attempted again, or a job is waiting for that.
     if (deliveries.failed === 1 && this.#isAskedFor.get(event.key) !== undefined) return null;
     // A replayed event counts as recent, because the person who replayed it wants to see the result.
     const attempts = this.#countAttempts.get(event.key)!;

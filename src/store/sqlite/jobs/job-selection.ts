@@ -127,7 +127,7 @@ export class JobSelection {
     this.#storedTypes = db.prepare<[], string>("SELECT name FROM event_type ORDER BY num").pluck();
   }
 
-  /** Reads each page when it is asked for. A delivery that moves meanwhile may come twice. */
+  /** Reads each page only when it is requested. A delivery that moves in the meantime may occur twice. */
   *of(set: JobSet): Generator<Selection, void> {
     const sought = this.#resolve(set);
     if (sought === null) return;

@@ -1,6 +1,6 @@
 /**
- * The steps of jobs. `src/domain/deliveries/job-step.ts` decides what becomes of each delivery of a job's set; this writes
- * it, in the transaction that counts it.
+ * The steps of jobs. `src/domain/deliveries/job-step.ts` decides what happens to each delivery of a job's set. This
+ * file writes it, in the transaction that counts it.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../../domain/deliveries/delivery.ts";
@@ -73,7 +73,7 @@ export class JobSteps {
   readonly #delivered: Statement<[number, number], number>;
   readonly #pause: Statement<[string, number]>;
   readonly #pace: Statement<[number, number], JobPace>;
-  /** False while no delivery is released, which spares each recording a query; null if it must be looked up. */
+  /** False while no delivery is released, which saves a query at each recording. Null if it must be looked up. */
   #anyReleased: boolean | null = null;
 
   // oxlint-disable-next-line max-lines-per-function -- statements, one below the other
@@ -140,7 +140,7 @@ export class JobSteps {
     );
   }
 
-  /** Adds the pace of the job for which the attempt is made; of several jobs, the slowest. */
+  /** Adds the pace of the job for which the attempt is made, or the slowest pace of several jobs. */
   paced(claim: Claim): Claim {
     // An attempt for a job is never one by the ladder.
     if (claim.trigger === "ladder" || !this.#isAnyReleased) return claim;
@@ -191,8 +191,8 @@ export class JobSteps {
   }
 
   /**
-   * Removes a part of the set, with the requests that only this job made and that nobody has begun. Returns true once all
-   * of the set is gone.
+   * Removes part of the set, with the requests that only this job made and that nobody has begun. Returns true once the
+   * whole set is gone.
    */
   drop(job: number): boolean {
     const rows = this.#some.all(job);

@@ -109,13 +109,16 @@ export class EndpointIndex {
     return route;
   }
 
-  /** Returns roughly the most endpoints that an event could go to, before filters. May be called outside a transaction. */
+  /**
+   * Returns an approximate upper bound on the endpoints that an event could go to, before filters. May be called
+   * outside a transaction.
+   */
   about(tenant: string, type: string): number {
     const known = this.#routes.get(tenant)?.get(type);
     return known?.recipients.length ?? this.#countRoute.get(tenant, JSON.stringify(namesThatMatch(type)))!;
   }
 
-  /** Called when the endpoint's row, or its choice of types, was changed. */
+  /** Called when the endpoint's row, or its choice of types, has changed. */
   changed(tenant: string, id: string): void {
     this.#routes.delete(tenant);
     const entry = this.#byId.get(id);

@@ -1,4 +1,4 @@
-/** Makes keys that rise whatever the clock does, and tells when the objects that have them were made. */
+/** Makes keys that rise whatever the clock does, and computes when the objects that have them were created. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import {

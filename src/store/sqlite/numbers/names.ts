@@ -1,6 +1,6 @@
 import type { Database, Statement } from "better-sqlite3";
 
-/** Publishers may name as many tenants as they like, so the cache is cleared at this size. */
+/** Publishers may use any number of tenants, so the cache is cleared at this size. */
 const MAX_REMEMBERED = 50_000;
 
 /** A table of names that rows refer to by number. Its cache must be cleared when a transaction is undone. */

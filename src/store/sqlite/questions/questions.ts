@@ -1,6 +1,6 @@
 /**
- * Long reads. A reader is asked, and answers in slices, so that no write waits for it. Reads of one row, or of memory,
- * need no reader.
+ * Long reads. A reader takes each question and answers in slices, so that no write waits for it. Reads of one row, or
+ * of memory, need no reader.
  */
 import { WebhookdError, type ErrorCode, type FieldError } from "../../../domain/errors.ts";
 import type { AuditRecord } from "../../../domain/caller.ts";
@@ -82,11 +82,11 @@ export interface MinutesAsked {
 export interface Selected {
   readonly event: number;
   readonly endpoint: number;
-  /** The reason why it cannot be sent; null if the job includes it. */
+  /** The reason why it cannot be sent. Null if the job includes it. */
   readonly left: LeftAlone["reason"] | null;
 }
 
-/** Takes turns between callers. Each caller's tasks come in their order. */
+/** Takes turns between callers. Each caller's tasks keep their order. */
 export class Turns<T> {
   readonly #callers = new Map<string, T[]>();
 
@@ -113,7 +113,9 @@ export class Turns<T> {
   }
 }
 
-/** A reader on the writer's thread, which gives way after each slice. Tests use it, and stores that want no thread. */
+/**
+ * A reader on the writer's thread, which yields after each slice. It is for tests, and for stores that want no thread.
+ */
 export class ReaderHere implements Reader {
   readonly #engine: Engine;
   readonly #answers: () => Answers;
@@ -143,7 +145,7 @@ export class ReaderHere implements Reader {
   async close(): Promise<void> {}
 }
 
-/** The error for a caller that has gone and will not receive it. */
+/** Returns the error for a caller that has gone and will not receive it. */
 export function callerGone(): WebhookdError {
   return new WebhookdError("request_timeout", "the client went away before it was answered");
 }
@@ -167,7 +169,7 @@ export type ToReader =
     }
   /** The piece was handled. */
   | { readonly kind: "more"; readonly id: number }
-  /** Nobody waits for the answer any more. */
+  /** Nobody is waiting for the answer any more. */
   | { readonly kind: "drop"; readonly id: number }
   /** Nothing may be read until `go`. The reader replies with `resting`. */
   | { readonly kind: "rest" }

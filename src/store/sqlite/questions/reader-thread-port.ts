@@ -25,8 +25,8 @@ export type StartReader = (data: ReaderThreadData) => Pick<Worker, "postMessage"
 const IDLE_MS = 60_000;
 const LOOK_AT_LOG_MS = 1000;
 /**
- * 16 MiB. Pages that a reader still sees cannot be moved out of the log, and readers that follow each other without a
- * pause would let it grow.
+ * The log may have this many pages, or 16 MiB. Pages that a reader still sees cannot be moved out of the log, and
+ * readers that follow each other without a pause would let it grow.
  */
 const LOG_PAGES = 2048;
 /** The caller of all work that names none, such as the daemon's own jobs. */
@@ -114,7 +114,7 @@ export class ReaderThreadPort implements Reader {
     if (message.kind === "answer") waiting?.resolve(message.answer);
     if (message.kind === "error") {
       const error = receivedError(message.error);
-      // Damage ends the process, whichever thread met it.
+      // Damage ends the process, whichever thread found it.
       const fault = condition.failed(error) ?? error;
       waiting?.reject(fault);
     }

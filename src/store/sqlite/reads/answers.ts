@@ -116,7 +116,7 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
   };
 }
 
-/** If other filters leave nothing to search, the search is complete too. */
+/** If the other filters leave nothing to search, the search is complete as well. */
 function* searchable<Row, T>(
   walkOf: () => Walk<Row, T> | null,
   query: PageQuery & DataFilter,
@@ -137,8 +137,8 @@ interface TenantRow {
 }
 
 /**
- * Counts the events that tenants published, by minutes. The table is in the order of tenants, so each is looked up by
- * itself, without its endpoints.
+ * Counts the events that tenants published, by minutes. The table is in the order of tenants, so each is looked up
+ * separately, without its endpoints.
  */
 const PUBLISHED = `
   WITH RECURSIVE minutes (minute) AS (SELECT @since UNION ALL SELECT minute + 1 FROM minutes LIMIT 61),

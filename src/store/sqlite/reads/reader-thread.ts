@@ -12,7 +12,7 @@ import { answersFrom, namesIn, rowsIn } from "./answers.ts";
 import { markWith } from "../../rows/box.ts";
 import { Cursors } from "../../rows/cursors.ts";
 
-/** Only needed while somebody recovers the log. */
+/** Long enough for another connection to recover the log, which is the only thing to wait for. */
 const BUSY_MS = 1000;
 
 /** If lists and publishes compete for the same core, a publish gets three times as much of it. */

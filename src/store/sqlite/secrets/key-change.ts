@@ -1,6 +1,6 @@
 /**
  * Replaces `secret.key`. The new key is written beside it as `secret.key.next` before anything is sealed with it, and
- * is renamed once the single commit in the database is made. The store's key is the one that opens the key check value.
+ * is renamed after the single commit in the database. The store's key is the one that opens the key check value.
  */
 import {
   accessSync,
@@ -51,9 +51,7 @@ export function requireWritable(file: string): void {
   }
 }
 
-/**
- * A key file outside the data directory is supplied from elsewhere, and would be the old one again at the next start.
- */
+/** A key file outside the data directory comes from elsewhere, and would be the old one again at the next start. */
 function requireWithin({ dir, secretKeyFile: file }: KeyPlace): void {
   const place = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
   if (place === realpathSync(dir)) return;
@@ -64,7 +62,7 @@ function requireWithin({ dir, secretKeyFile: file }: KeyPlace): void {
   );
 }
 
-/** Returns the value that identifies the store's key; null if there is no store. */
+/** Returns the value that identifies the store's key, or null if there is no store. */
 export function keyCheckOf({ dir, nativeBinding }: KeyPlace): string | null {
   const database = join(dir, "webhookd.db");
   if (!existsSync(database)) return null;
@@ -92,7 +90,7 @@ export function stageKey({ dir, secretKeyFile }: KeyPlace, key: Buffer): void {
 /**
  * Call it under the lock. Finishes a change that was cut short or has just committed. Keeps the old key beside the new
  * one, with its id in its name, because backups need it unless it is sealed in them. Returns its path, or null if the
- * new key did not take the name. `checkOf` reads the key check value if the database is open already.
+ * new key did not take the name. `checkOf` reads the key check value if the database is already open.
  */
 export function finishKeyChange(
   place: KeyPlace,
@@ -114,7 +112,7 @@ export function finishKeyChange(
   return { kept };
 }
 
-/** Keeps a copy beside the key file. Repeating it does no harm. */
+/** Keeps a copy beside the key file. Repeating this does no harm. */
 export function keepKey(file: string): string {
   const kept = `${file}.old-${idOf(file)}`;
   const { uid, gid } = statSync(file);
@@ -151,7 +149,7 @@ export class Rekey {
     return this.#running;
   }
 
-  /** Null while no change is under way. */
+  /** Null while no change is in progress. */
   get running(): Promise<Rekeyed> | null {
     return this.#running;
   }
@@ -175,7 +173,7 @@ export class Rekey {
       if (this.#closed) throw new WebhookdError("shutting_down", "the daemon is stopping; nothing was changed");
     }
     refusing("rekey_failed", () => stageKey(this.#place, key));
-    // If this fails, the staged key stays: the next change, or start, finds out if it is needed.
+    // If this fails, the staged key stays. The next change, or the next start, finds out whether it is needed.
     const done = commit.runNow(() => resealing.write());
     box.become(next);
     return { keyFile: file, keyId: box.keyId, kept: this.#takeName(), ...done };

@@ -1,5 +1,5 @@
 /**
- * The sealed values in a store. New secrets are made if the key is lost, and values are sealed again if it is replaced.
+ * The sealed values in a store. If the key is lost, new secrets are made. If it is replaced, values are sealed again.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
@@ -67,9 +67,9 @@ export class SealedRows {
   }
 
   /**
-   * Gives every endpoint a new secret, and every tenant that has a private key a new one. Header values stay sealed with
-   * the lost key: their endpoint is damaged, and nothing is sent to it until they are set again. The responses under
-   * idempotency keys are dropped, because they cannot be matched any more.
+   * Gives every endpoint a new secret, and every tenant that has a private key a new one. Header values stay sealed
+   * with the lost key: their endpoint is damaged, and nothing is sent to it until they are set again. The responses
+   * under idempotency keys are dropped, because they can no longer be matched.
    */
   reissue(box: Box, newSecret: () => string, newKey: () => string): void {
     this.#db.exec(
@@ -90,7 +90,7 @@ export class SealedRows {
 }
 
 interface Sealing {
-  /** The rows above a number, in the order of their numbers, with the name that their texts are bound to. */
+  /** The rows above a number, in the order of their numbers, with the name to which their texts are bound. */
   readonly select: string;
   /** Takes the texts in the order of `places`, then the number. */
   readonly set: string;
@@ -123,7 +123,7 @@ interface Anew {
 export interface Resealed {
   /** The number of endpoints. */
   readonly resealed: number;
-  /** The endpoints with a sealed value that did not open before either. */
+  /** The endpoints with a sealed value that could not be opened before either. */
   readonly damaged: readonly string[];
 }
 
@@ -200,7 +200,7 @@ class ResealedTable {
     return { resealed: rows.length, damaged };
   }
 
-  /** Throws unless the new values open. A value that did not open before is left as it is. */
+  /** Throws unless the new values open. A value that could not be opened before is left as it is. */
   #seal(row: SealedRow): Anew {
     let isWhole = true;
     const texts = this.#columns.map(([column, placeOf]) => {

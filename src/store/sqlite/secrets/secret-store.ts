@@ -1,6 +1,6 @@
 /**
- * The signing secrets of an endpoint, and their rotation: `docs/interface.md` §5. The switch is a commit of its own
- * that nothing reverts, so that signing needs no clock.
+ * The signing secrets of an endpoint, and their rotation: `docs/interface.md` §5. The switch is a separate commit that
+ * nothing reverts, so that signing needs no clock.
  */
 import type { Statement } from "better-sqlite3";
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";

@@ -90,7 +90,7 @@ export class SqliteSigningKeys implements SigningKeyStore {
   }
 
   async switchDue(now: number): Promise<readonly SwitchedKey[]> {
-    // Asked each second: a commit, which writes, is only for when there is something to do.
+    // This runs every second, so commit only if there is something to do.
     if (this.#engine.read(() => this.#dueBy(now)).length === 0) return [];
     return this.#engine.commit.run(() =>
       this.#dueBy(now).map(({ tenant, after }) => {
@@ -100,7 +100,7 @@ export class SqliteSigningKeys implements SigningKeyStore {
     );
   }
 
-  /** A next key that cannot be read does not take over, and does not keep the others waiting. */
+  /** Skips a next key that cannot be read, so that it does not hold up the others. */
   #dueBy(now: number): Due[] {
     const due: Due[] = [];
     for (const row of this.#due.iterate(now)) {

@@ -1,5 +1,5 @@
 /**
- * Counters per minute for each endpoint, for each tenant, and for everything. A row has the whole sum, so writing it
+ * Counters per minute for each endpoint, for each tenant, and for everything. A row has the complete sum, so writing it
  * twice does no harm: rows that an undone transaction wrote are written again.
  */
 import type { Database, Statement } from "better-sqlite3";
@@ -15,8 +15,8 @@ import { Counts, MINUTE_MS, type StoredCounts } from "../../rows/counts.ts";
 
 const SECOND_MS = 1000;
 /**
- * With more rows than this, a commit writes some at once instead of waiting for a new second, so that they do not fill
- * up memory.
+ * Beyond this number of rows, a commit writes some at once instead of waiting for the next second, so that they do not
+ * fill the memory.
  */
 const BACKLOG = 10 * CHUNK;
 

@@ -1,7 +1,7 @@
 /**
  * Reports failures by endpoint and cause. Triggers count the failed deliveries for each minute of their events and
- * minute of their failure, and the same by hours. So a report adds up counts, however many deliveries have failed, and
- * looks at deliveries only in the minute in which its period begins.
+ * minute of their failure, and also by hours. So a report adds up counts, however many deliveries have failed, and
+ * reads deliveries only in the minute in which its period begins.
  */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
@@ -25,7 +25,7 @@ interface Above extends Group {
   /** The first whole minute above `low`, which begins with `key`. Deliveries before it are counted one by one. */
   readonly minute: number;
   readonly key: number;
-  /** The first whole hour after that, from which hours are counted. Never if the parts consist of minutes. */
+  /** The first whole hour after that, from which hours are counted. Infinity if the parts consist of minutes. */
   readonly hour: number;
 }
 
@@ -34,7 +34,7 @@ interface Found {
   readonly of: Pick<Failure, "endpoint" | "status" | "error" | "statusCode">;
   readonly count: number;
   readonly series: readonly number[];
-  /** The minute, or the first minute of the hour, in which one failed last. */
+  /** The minute, or the first minute of the hour, of the latest failure. */
   readonly last: number;
 }
 
@@ -138,7 +138,7 @@ export class Failures {
   *report(query: FailureQuery): Reading<FailureReport | null> {
     const all = this.#groups(query);
     if (all === null) return null;
-    // After a repair, causes are noted again step by step, newest first.
+    // After a repair, causes are recorded again step by step, newest first.
     const known = this.#meta.causesNoted;
     const low = Math.max(this.#times.now.firstKeyAt(query.since), known ?? 0) - 1;
     const troubles = new Map<string, Found[]>();
@@ -186,7 +186,7 @@ export class Failures {
 
   /** Returns when the first of them began to fail, and when the last one failed, with its event. */
   #ends({ above, last }: Pick<Found, "above" | "last">): Pick<Failure, "firstAt" | "lastAt" | "event"> {
-    // An empty count would be our mistake, and no reason to return nothing: the report then has no sample.
+    // An empty count would be our mistake, but no reason to return nothing. The report then has no sample.
     const latest = this.#last.get({ ...above, to: (last + HOUR) * MINUTE_MS }) ?? { event: 0, lastAt: -1 };
     const first = (isWhole(above) ? this.#firstOfHours : this.#firstOf).get(above)!;
     const [firstAt, notBefore] = [first.firstAt ?? NEVER, first.notBefore ?? NEVER];
@@ -195,7 +195,7 @@ export class Failures {
   }
 
   /**
-   * Returns the earliest time in counts that do not know theirs, if it is before `before`. For a minute, it is read
+   * Returns the earliest time in counts that do not know theirs, if it is before `before`. For a minute, this reads it
    * from the deliveries.
    */
   #earlier(group: Group, counts: readonly Count[], before: number): number {
