@@ -1,6 +1,6 @@
 /**
- * Logs trouble that lasts: once when it begins, once a minute while it goes on, and how long it lasted. Trouble that
- * begins and ends repeatedly is logged no more often.
+ * Logs trouble that lasts: when it begins, once a minute while it goes on, and how long it took when it ends. Trouble
+ * that comes and goes is logged no more often.
  */
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";

@@ -1,7 +1,7 @@
-/** The version of this build, and whether it is an executable. */
+/** The version of this build, and whether it is packed into an executable. */
 import { readFileSync } from "node:fs";
 
-/** Both are set by scripts/build.ts; absent when the sources run from a checkout. */
+/** scripts/build.ts sets both. They are absent when the sources run from a checkout. */
 declare const __VERSION__: string | undefined;
 declare const __PACKED__: boolean | undefined;
 

@@ -1,7 +1,7 @@
 /**
  * Loads the files that scripts/build.ts put beside the program, in a directory or inside the executable. Two of them
- * are scripts that were compiled at build time. To start from their source, V8 would first parse two and a half
- * megabytes, and compile the functions that are called: a third of the time until the daemon listens.
+ * are scripts compiled at build time. Starting from their source, V8 would first have to parse two and a half megabytes
+ * and compile the functions that are called, which takes a third of the time until the daemon listens.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -22,12 +22,12 @@ export function asset(name: string, directory = import.meta.dirname): Buffer {
   return name.endsWith(".zst") ? zstdDecompressSync(kept, { chunkSize: CHUNK }) : kept;
 }
 
-/** The file that runs as it is: Node is started with it, and in the executable it is the main script. */
+/** The file that runs unchanged: Node is started with it, and in the executable it is the main script. */
 export const START = "webhookd.cjs";
 
 /**
- * The commands, the modules that some of them load, and packages that few daemons need. Modules are keyed by their path
- * in a checkout or by name, and evaluated when first used.
+ * The commands, the modules that only some of them load, and packages that few daemons need. Modules are keyed by name
+ * or by their path in a checkout, and evaluated when first used.
  */
 export const SCRIPTS = { program: "program.cjs", parts: "parts.cjs.zst", rare: "rare.cjs.zst" } as const;
 type ScriptName = keyof typeof SCRIPTS;
@@ -35,7 +35,10 @@ type Parts = Readonly<Record<string, () => unknown>>;
 /** Replaces `import()` in modules that scripts/build.ts writes. */
 type Part = (path: string) => unknown;
 
-/** The name of the file with V8's compiled code of a script. A bundle built for another kind of machine has none. */
+/**
+ * Returns the name of the file with V8's compiled code for a script. A bundle built for another kind of machine has
+ * none.
+ */
 export const codeOf = (name: string): string => `${name}.code`;
 
 /** Runs the bundle in `directory`. The returned map grows: a script is added when something in it is first loaded. */
@@ -58,11 +61,11 @@ export function runProgram(directory = import.meta.dirname): ReadonlyMap<string,
   return scripts;
 }
 
-/** V8 itself ignores compiled code of another version, or for other flags, of V8. */
+/** V8 itself ignores compiled code made by another version or with other flags. */
 export function compiled(name: ScriptName, directory: string): Script {
   const source = asset(SCRIPTS[name], directory);
   const cachedData = codeIn(name, directory);
-  // The source is ASCII, and as latin1 V8 keeps one byte per character.
+  // The source is ASCII, and V8 stores latin1 with one byte per character.
   return new Script(source.toString("latin1"), {
     filename: join(directory, `${name}.cjs`),
     ...(cachedData && { cachedData }),

@@ -8,8 +8,8 @@ export interface Clock {
   now(): number;
   monotonic(): number;
   /**
-   * Milliseconds that the machine has been up, including suspended time. Coarse; it distinguishes a suspended machine
-   * from a clock that was set.
+   * Milliseconds since the machine started, including suspended time. Coarse; it distinguishes a suspended machine from
+   * a clock that was set.
    */
   uptime(): number;
   /**
@@ -21,10 +21,10 @@ export interface Clock {
   nextTurn(run: () => void): void;
 }
 
-/** `performance.now` counts from the start of each thread. With this added, all threads of a process agree. */
+/** `performance.now` counts from the start of each thread. Adding this makes all threads of a process agree. */
 const TO_PROCESS = toProcess();
 
-/** Takes the closest of several readings, because the thread may be preempted between the two clocks. */
+/** Keep the closest of several readings, because the thread may be preempted between reading the two clocks. */
 function toProcess(): number {
   let best = { took: Number.POSITIVE_INFINITY, difference: 0 };
   for (let left = 5; left > 0; left--) {
@@ -49,15 +49,15 @@ export const systemClock: Clock = {
 
 /** Faster than any two clocks drift apart, unless one of them is set. */
 const DRIFT = 0.0005;
-/** The most that the clock moves at each answer, and the difference from which the database's clock counts as set. */
+/** The largest step of the clock at each answer, and the difference from which the database's clock counts as set. */
 const SLEW_MS = 5;
 const SET_MS = 500;
 
 /**
  * The time of a database that several processes share, so that all of them agree on when something is due, whatever
- * their hosts' clocks say. Each answer of the database bounds its clock's distance from the monotonic one. The bounds
- * of several answers together are narrower than those of one, and an answer outside them means that the database's
- * clock was set.
+ * their hosts' clocks say. Each answer of the database bounds the distance of its clock from the monotonic one. Several
+ * answers together give narrower bounds than one does, and an answer outside the bounds means that the database's clock
+ * was set.
  */
 export class DatabaseClock implements Clock {
   readonly #host: Clock;
@@ -65,7 +65,7 @@ export class DatabaseClock implements Clock {
   readonly #distance: Float64Array;
   #low = Number.NEGATIVE_INFINITY;
   #high = Number.POSITIVE_INFINITY;
-  /** When the bounds were measured, on the monotonic clock. */
+  /** The time at which the bounds were measured, on the monotonic clock. */
   #boundAt = 0;
   #isSettled = false;
 
@@ -90,7 +90,7 @@ export class DatabaseClock implements Clock {
     return this.#high - this.#low;
   }
 
-  /** Call this once the distance is known well enough: from then on it changes only slowly. */
+  /** Call this once the distance is known well enough. From then on it changes only slowly. */
   settle(): void {
     this.#isSettled = true;
   }
@@ -111,7 +111,7 @@ export class DatabaseClock implements Clock {
     else this.#distance[0] = before + Math.min(Math.max(within - before, -SLEW_MS), SLEW_MS);
   }
 
-  // These are properties, because some are passed on by themselves.
+  // These are properties, because some are passed on individually.
   readonly now = (): number => {
     const distance = this.#distance[0]!;
     return Number.isNaN(distance) ? this.#host.now() : Math.floor(this.#host.monotonic() + distance);
@@ -133,9 +133,9 @@ function noDistance(): SharedArrayBuffer {
   return distance;
 }
 
-/** Work that may arrive in a crowd runs for this long at a time, so that other work can run in between. */
+/** Work that may arrive all at once runs for this long at a time, so that other work can run in between. */
 const SLICE_MS = 2;
-/** Pieces that are done before the clock is read again. */
+/** The number of pieces that are done before the clock is read again. */
 const UNTIMED = 8;
 
 export class Slice {
@@ -155,11 +155,11 @@ export class Slice {
   }
 }
 
-/** Runs each piece at once, unless so many came before it in this turn that it must wait for a later one. */
+/** Runs each piece at once, unless so many ran before it in this turn that it must wait for a later one. */
 export class Crowd {
   readonly #clock: Clock;
   #waiting: (() => void)[] = [];
-  /** The slice of this turn; null until something arrives in it. */
+  /** The slice of this turn. Null until something arrives in it. */
   #slice: Slice | null = null;
   #isOver = false;
 

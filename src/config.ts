@@ -25,7 +25,7 @@ export { isLoopback } from "./domain/network/url.ts";
 
 /**
  * Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. The fields come from the table of
- * settings; listed here are only those that differ from it, or that are not settings.
+ * settings. This lists only those that differ from it, or that are not settings.
  */
 export interface Config extends Omit<Sections, "server" | "data" | "backup" | "egress"> {
   readonly server: Omit<Sections["server"], "socket" | "tlsCert" | "tlsKey"> & {
@@ -40,16 +40,16 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
     /** False with `--no-migrate`: a store with an older schema is refused. */
     readonly migrate: boolean;
   };
-  /** `mayMake` is true if the directory is the default one, which we may create. */
+  /** `mayMake` is true for the default directory, which we may create. */
   readonly backup: Sections["backup"] & { readonly mayMake: boolean };
   /** `tenants`: `[[egress.tenant]]` */
   readonly egress: Sections["egress"] & { readonly tenants: readonly TenantNetworks[] };
-  /** The types that are added to the built-in ones. */
+  /** The types that the configuration adds to the built-in ones. */
   readonly eventTypes: readonly EventType[];
   /** `[tenants.NAME]` */
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly dev: boolean;
-  /** With `--paused` sending is paused from the start, and stays so until it is resumed. */
+  /** With `--paused`, sending is paused from the start until it is resumed. */
   readonly paused: boolean;
   /** All settings as the operator gave them, by the names that the operator knows. */
   readonly settings: Settings;
@@ -78,7 +78,7 @@ export function readConfig(inputs: ConfigInputs, known: string | null = null) {
 
 /** The changes to a running daemon when the configuration is read again. */
 export interface Reread {
-  /** The configuration from now on: the current one, with the changes that need no restart. */
+  /** The configuration from now on: the current one with the changes that need no restart. */
   readonly config: Config;
   readonly changed: readonly (SettingName | typeof EVENT_TYPES | typeof EGRESS_TENANTS | typeof TENANTS)[];
   readonly needsRestart: readonly SettingName[];
@@ -95,7 +95,7 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
     if (isDeepStrictEqual(current.settings[name], next.settings[name])) continue;
     // Only the dashboard uses these.
     if (setting.section === "ui") continue;
-    // A listener speaks TLS or does not, for as long as it lives.
+    // A listener either speaks TLS or does not, for as long as it exists.
     const live = isLive(setting) && (!name.startsWith("server.tls") || isSameScheme(current, next));
     if (live) {
       changed.push(name);
@@ -126,7 +126,7 @@ export function runningSettings({ settings, server, data, backup }: Config): Set
   };
 }
 
-/** One sentence for each constant of the specification that this configuration changes. */
+/** Returns one sentence for each constant of the specification that this configuration overrides. */
 export function departures(config: Config): string[] {
   const sentences: string[] = [];
   const { delays, timeout, maxRetryAfter } = config.retry;
@@ -192,7 +192,7 @@ function build(
   };
 }
 
-/** The settings that decide where endpoints may be: for registrations, deliveries, alerts and probes alike. */
+/** The settings that decide where endpoints may be, whether for registrations, deliveries, alerts or probes. */
 type Egress = Pick<Config, "egress" | "dev">;
 
 /** `ownPort` is the port that the API listens on. */
@@ -201,7 +201,7 @@ export function addressRules({ egress, dev }: Egress, ownPort: number): AddressR
   return { allowCidrs, denyCidrs, tenants, allowLoopback: dev, ownPort };
 }
 
-/** The settings for connections to endpoints, from which a sender and a probe are made. */
+/** The settings for connections to endpoints, which senders and probes are made from. */
 export function egressSettings(given: Egress & Pick<Config, "retry">, ownPort: number) {
   const { resolver, caFile } = given.egress;
   return { addresses: addressRules(given, ownPort), resolver, caFile, timeoutMs: given.retry.timeout };
@@ -276,7 +276,7 @@ function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigI
   }
 }
 
-/** Node has already replaced bytes of the name, so we would create and use another folder beside the real one. */
+/** Node has already replaced bytes of the name, so we would create and use another folder next to the real one. */
 function* unreadableNames({ server, data, backup }: Config, { origins }: LoadedSettings): Generator<Conflict> {
   const paths = [
     ["data.dir", data.dir],

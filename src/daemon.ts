@@ -1,4 +1,4 @@
-/** The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule. */
+/** The composition root: the only place where the parts are joined. Config → store → dispatcher → API → schedule. */
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi } from "./api/api.ts";
 import { Catalogue } from "./api/event-types/catalogue.ts";
@@ -28,12 +28,12 @@ import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints, MemoryWatch } from "./upkeep/watches.ts";
 import { version } from "./build.ts";
 
-/** The parts that a test may replace, and those that a process is given at its start. */
+/** The parts that a test may replace, and those that a process receives at its start. */
 export interface DaemonParts {
   readonly log: Log;
-  /** The descriptor of a TCP socket that is listening already. Null or left out to open one. */
+  /** The descriptor of a TCP socket that is already listening. Null or absent to open one. */
   readonly listenFd: number | null;
-  /** The clock for everything, including a store in PostgreSQL, whose own clock is not used then. */
+  /** The clock for everything, even for a store in PostgreSQL, whose own clock is then not used. */
   readonly clock: Clock;
   /** This host's clock, which a store in PostgreSQL corrects. */
   readonly hostClock: Clock;
@@ -54,17 +54,17 @@ export interface Daemon {
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void>;
   /**
-   * Applies the configuration that was read at SIGHUP, and logs in one line what changed and what did not. If some of
-   * it is not usable, rejects and changes nothing. Do not call it again before it has ended.
+   * Applies the configuration that was read at SIGHUP, and logs in one line which changes took effect and which did
+   * not. If part of it is unusable, rejects and changes nothing. Do not call it again before it has ended.
    */
   reload(reread: Reread): Promise<void>;
   /** Runs the chores of one second. */
   tick(): Promise<void>;
-  /** Ends attempts in flight, then stops listening and closes the store; publishes are accepted until then. */
+  /** Lets attempts in flight end, then stops listening and closes the store. Accepts publishes until then. */
   stop(): Promise<void>;
   /** Ends attempts in flight as `interrupted`, so that `stop` resolves at once. */
   abort(): void;
-  /** Resolves with the error after which the daemon cannot go on. */
+  /** Resolves with the error that keeps the daemon from going on. */
   readonly failed: Promise<Error>;
 }
 
@@ -87,7 +87,7 @@ export async function startDaemon(
 type JoinedParts = Awaited<ReturnType<typeof join>>;
 type GivenParts = Pick<DaemonParts, "log" | "clock" | "schedule" | "listenFd"> & Partial<DaemonParts>;
 
-/** Creates and joins all parts of the daemon. Nothing is sent yet, and nothing listens. */
+/** Creates and joins all parts of the daemon. This sends nothing yet and does not listen. */
 async function join(config: Config, parts: GivenParts) {
   const { log, clock, listenFd, network, schedule, leaseMs } = parts;
   const startedAt = clock.now();
@@ -144,7 +144,7 @@ async function join(config: Config, parts: GivenParts) {
   return { ...rooms, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
 }
 
-/** Takes up what the last process left, begins to send, and opens the listeners of the API. */
+/** Takes over what the last process left, begins to send, and opens the listeners of the API. */
 async function open(rooms: JoinedParts): Promise<Front> {
   const { alerts, clock, config, dispatcher, fault, log, reloaded, startedAt, store } = rooms;
   try {
@@ -171,7 +171,7 @@ async function open(rooms: JoinedParts): Promise<Front> {
   }
 }
 
-/** Errors with which PostgreSQL refuses something after the store was opened are no bugs either. */
+/** Refusals by PostgreSQL after the store was opened are not bugs either. */
 async function refusalOf(error: unknown, { data }: Config): Promise<unknown> {
   return data.store === "" ? error : (await import("./store/postgres/opening.ts")).refusalOf(error, data.store);
 }
@@ -192,7 +192,7 @@ function run(rooms: JoinedParts, front: Front): Daemon {
     rooms.ending.abort();
     rooms.feed.end();
     await dispatcher.stop();
-    // Alerts about failures until now are sent after the next start.
+    // The next start sends alerts about the failures so far.
     await alerts.end();
     await front.close(() => {
       phase.now = "stopped";
@@ -254,7 +254,7 @@ async function openCatalogue(config: Config, parts: { fault: FirstFault; store: 
   }
 }
 
-/** Keeps the first error after which the daemon cannot go on, because the errors that follow from it say less. */
+/** Keeps the first error that stops the daemon, because the errors that follow from it say less. */
 class FirstFault {
   first: Error | null = null;
   readonly #known = Promise.withResolvers<Error>();
@@ -289,8 +289,8 @@ async function openConfigured(config: Config, opening: Opening) {
   if (data.store !== "") {
     // Most daemons do not use PostgreSQL, so do not load its code for them.
     const { openServed } = await import("./store/postgres/opening.ts");
-    // Check the port first: a node that joins and ends at once takes endpoints from the others, and nobody sends to
-    // them meanwhile.
+    // Check the port first: a node that joins and ends at once takes endpoints from the others, and meanwhile nobody
+    // sends to them.
     const beforeComing = data.nodes ? requirePort : undefined;
     return openServed({ ...data, ...parts, url: data.store, leaseMs: opening.leaseMs, version, beforeComing });
   }
@@ -299,7 +299,7 @@ async function openConfigured(config: Config, opening: Opening) {
     dir: data.dir,
     create: data.create,
     // Check the port first, so that a daemon started twice by mistake, with two directories, does not create a second
-    // store with a key of its own.
+    // store with its own key.
     beforeMaking: requirePort,
     migrate: data.migrate,
     backup: config.backup,

@@ -11,7 +11,7 @@ export interface Log {
 }
 
 export interface LevelledLog extends Log {
-  /** The lowest level that is written; may be set at any time. */
+  /** The lowest level that is written. It may be set at any time. */
   level: string;
 }
 

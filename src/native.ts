@@ -1,7 +1,7 @@
 /**
  * Loads the native addons: SQLite, and koffi, which calls C library functions that Node does not offer. In a checkout
- * their packages find them. The executable contains them, but the system loads shared libraries only from real files,
- * so each is first written to one, in a place where no other user can replace it.
+ * their packages find them. The executable contains them, but the system loads shared libraries only from real files.
+ * So each is first written to a file, in a place where no other user can replace it.
  */
 import { hash, randomBytes } from "node:crypto";
 import {
@@ -45,8 +45,8 @@ const requireFile = createRequire(import.meta.url);
 const platform = `${process.platform}-${process.arch}`;
 
 /**
- * The value for better-sqlite3's `nativeBinding`, on this thread or, passed in `workerData`, on another: the addon's
- * path, or undefined for the package's own. Creates `dataDir` if it is missing.
+ * Returns the value for better-sqlite3's `nativeBinding`, on this thread or, passed in `workerData`, on another: the
+ * addon's path, or undefined for the package's own. Creates `dataDir` if it is missing.
  */
 export function nativeBinding(dataDir?: string): string | undefined {
   return typeof __ADDONS__ === "undefined" ? undefined : extracted(addonsIn(__ADDONS__).sqlite, dataDir);
@@ -71,9 +71,9 @@ const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) r-[-x]p \S+ \S+ \d+ +(\/.+)$(?:\n(?![0
 const MADV_DONTNEED = 4;
 
 /**
- * Gives resident memory that is not needed back to the system. After a flood, glibc keeps some 30 MiB of freed memory
- * unless it is asked. And parts of Node's own code, which is mapped from its file, stay resident after a start or a
- * rare request until the kernel runs short; they are read again when they are needed.
+ * Returns resident memory that is not needed to the system. After a flood, glibc keeps some 30 MiB of freed memory
+ * unless it is told to release it. And parts of Node's own code, which is mapped from its file, stay resident after a
+ * start or a rare request until the kernel runs short. They are read again when they are needed.
  */
 export function giveBackMemory(dataDir: string): void {
   if (process.platform !== "linux") return;
@@ -89,7 +89,7 @@ export function giveBackMemory(dataDir: string): void {
     const trim = library.func("int malloc_trim(size_t keep)") as (keep: number) => number;
     trim(0);
   } catch {
-    // Without koffi, or with another C library, the memory is kept.
+    // Without koffi, or with another C library, the memory stays.
   }
 }
 
@@ -125,7 +125,7 @@ interface Addon extends Pick<EmbeddedAddon, "name" | "sha256"> {
 }
 
 /**
- * Writes the addon, unless it is there already and intact, and loads it from the first directory that allows both.
+ * Writes the addon, unless it is already there and intact, and loads it from the first directory that allows both.
  * Throws `AddonRefused` if none does.
  */
 export function extractAddon(addon: Addon, directories: readonly string[], load: (file: string) => unknown): string {
@@ -165,7 +165,7 @@ export class AddonRefused extends Error {
 
 function claimDirectory(directory: string): void {
   makeDirectory(directory);
-  // lstat, not stat: the owner of a link could point it elsewhere.
+  // Use lstat, not stat: the owner of a link could point it elsewhere.
   const stat = lstatSync(directory);
   if (!stat.isDirectory()) throw new Error("not a directory");
   if (!isOurs(stat)) throw new Error("belongs to another user");

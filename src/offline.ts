@@ -1,6 +1,6 @@
 /**
- * Operations of commands on a data directory while no daemon uses it, each under its lock. Beside `daemon.ts`, this is
- * the only place where a store is joined with the machine.
+ * The operations that commands carry out on a data directory while no daemon uses it, each under its lock. Apart from
+ * `daemon.ts`, this is the only place that joins a store with the machine.
  */
 import { existsSync, lchownSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export type { Affected, Compacted, FoundBackup, MigrateOptions, MigrationReport,
 
 type Restoring = Pick<RestoreOptions, "backup" | "givenKeyFile" | "passphrase" | "mustUnseal" | "confirm">;
 
-/** Null if it was not confirmed. */
+/** Null if nobody confirmed it. */
 export async function restore({ data }: Config, restoring: Restoring): Promise<Restored | null> {
   const { dir, secretKeyFile } = data;
   return asOwner(dir, () =>
@@ -37,7 +37,7 @@ export async function restoreOnlyKey(
   return asOwner(config.data.dir, () => restoreKey({ ...from, ...placeOf(config) }));
 }
 
-/** Null if it was not confirmed. */
+/** Null if nobody confirmed it. */
 export async function reissue(
   config: Config,
   confirm: (endpoints: readonly Affected[]) => Promise<boolean>,
@@ -81,7 +81,7 @@ export async function compact({ data: { dir } }: Config): Promise<Compacted> {
   return asOwner(dir, () => compactStore({ dir, clock: systemClock, nativeBinding: nativeBinding(dir) }));
 }
 
-/** Makes a backup as the daemon does, in `[backup] dir`; `passphrase` seals `secret.key` into it. */
+/** Makes a backup as the daemon does, in `[backup] dir`. `passphrase` seals `secret.key` into it. */
 export async function backUp(config: Config, passphrase: string | undefined): Promise<BackupFile> {
   return asOwner(config.data.dir, () => backUpHere(config, passphrase));
 }
@@ -123,7 +123,7 @@ function giveAway(dir: string, { uid, gid }: Stats): void {
   if (uid === 0) return;
   for (const name of readdirSync(dir, { recursive: true, encoding: "utf8" })) {
     const path = join(dir, name);
-    // lchown works by name, which opens nothing; it changes a link itself, not its target.
+    // lchown works by name, so it opens nothing, and changes a link itself rather than its target.
     if (lstatSync(path).uid === 0) lchownSync(path, uid, gid);
   }
 }

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { NotUtf8, utf8Of } from "./domain/utf8.ts";
 
-/** Somebody who finds a backup has unlimited time to guess, and would find a short passphrase. */
+/** Anyone who finds a backup has unlimited time to guess, and would find a short passphrase. */
 export const MIN_PASSPHRASE = 12;
 export const MAX_PASSPHRASE = 1024;
 
@@ -25,7 +25,7 @@ export function judgePassphrase(bytes: Uint8Array): Judged {
 /** `refused` continues the file's name, without a space, and says what to do. */
 export function readPassphrase(file: string): Judged {
   try {
-    // systemd passes credentials with a group bit that stands for an access list, so only "others" is refused.
+    // systemd passes credentials with a group bit set, which stands for an access list, so only "others" is refused.
     if (process.platform !== "win32" && (statSync(file).mode & 0o007) !== 0) {
       return { refused: ` can be read by every user: chmod 600 ${file}` };
     }

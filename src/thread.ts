@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { asset } from "./bundle.ts";
 
-/** The modules that run on threads of their own; scripts/build.ts puts each into a file of its own. */
+/** The modules that run on their own threads. scripts/build.ts puts each into a separate file. */
 export const THREADS = {
   sender: "./delivery/threads/sender-thread.ts",
   backup: "./store/backup/backup-thread.ts",
@@ -10,18 +10,18 @@ export const THREADS = {
 
 export type ThreadName = keyof typeof THREADS;
 
-/** The file beside the bundle that each thread is in; set by scripts/build.ts. */
+/** The file beside the bundle for each thread. Set by scripts/build.ts. */
 declare const __THREADS__: Readonly<Record<ThreadName, string>> | undefined;
 
 /**
- * The size of V8's young generation, in MiB; V8 itself would let it grow to 192. A sender at capacity fills whatever it
- * is given: with twice as much, 60 to 100 MiB more are resident at the end of an overrun, and an event costs only a
+ * The size of V8's young generation, in MiB. V8 itself would let it grow to 192. A sender at capacity fills whatever it
+ * gets: with twice as much, 60 to 100 MiB more are resident at the end of an overrun, and an event costs only a
  * hundredth less.
  */
 const YOUNG_MIB = 48;
 
 /**
- * Starts a thread. `workerData` is structured-cloned; a thread that opens SQLite needs the main thread's
+ * Starts a thread. `workerData` is structured-cloned. A thread that opens SQLite needs the main thread's
  * `nativeBinding` in it. Under `node --watch` the thread's own imports arrive as messages too, so give your messages a
  * `kind`.
  */

@@ -1,6 +1,4 @@
-/**
- * Alerts the operator: by signed events, by chat and by mail. No alert is ever about the endpoint that gets the alerts.
- */
+/** Alerts the operator by signed events, chat and mail. No alert is ever about the endpoint that gets the alerts. */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -19,13 +17,16 @@ import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
 import { chatUrl, keepAlertEndpoint, mailOf, type EndpointStore } from "./endpoint.ts";
 import { unawaited } from "../domain/unawaited.ts";
 
-/** The time between two notices of a kind that a node hands to the node that folds the notices of all nodes. */
+/**
+ * The time between two notices of the same kind that a node hands to the node that combines the notices of all nodes.
+ */
 const HAND_PACE_MS = 5000;
 /**
- * Notices that wait for longer were handed to a node that sends no alerts, because the nodes' configurations differ.
+ * A notice waits this long only if it was handed to a node that sends no alerts, because the nodes' configurations
+ * differ.
  */
 const UNTOLD_MS = 30_000;
-/** A node sends the alerts in the place of such a node for this long, and then checks again. */
+/** A node sends the alerts in place of such a node for this long, and then checks again. */
 const STAND_IN_MS = 60_000;
 
 export interface AlertsParts {
@@ -54,7 +55,7 @@ export class Alerts implements DeliveryWatcher {
   #lookAt = 0;
   #standsInUntil = 0;
   #running: Promise<void> | null = null;
-  /** Tries again to apply the configuration, after a full disk prevented it. */
+  /** Applies the configuration after all, if a full disk prevented it. */
   #wanted: (() => Promise<void>) | null = null;
 
   constructor(parts: AlertsParts) {
@@ -64,7 +65,7 @@ export class Alerts implements DeliveryWatcher {
     this.#mail = new Outlet(parts);
   }
 
-  /** Sends alerts to the places in `config` from now on. If it throws a ConfigError, it has changed nothing. */
+  /** Sends alerts to the places in `config` from now on. If this throws a ConfigError, nothing has changed. */
   async configure(config: Config, urlPolicy: (tenant: string) => UrlPolicy): Promise<void> {
     const { store, clock, deliveries } = this.#parts;
     const before = this.#endpoint;
@@ -85,7 +86,10 @@ export class Alerts implements DeliveryWatcher {
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
 
-  /** Must be called before anything is sent, so that no alert repeats what the former process reported as failing. */
+  /**
+   * Must be called before anything is sent, so that no alert repeats what the previous process already reported as
+   * failing.
+   */
   async takeUp(): Promise<void> {
     const { clock, store } = this.#parts;
     // If several nodes share the store, it records what was reported.
@@ -130,7 +134,8 @@ export class Alerts implements DeliveryWatcher {
   }
 
   /**
-   * Must be called each second: publishes the notices that are due. The next call retries what the store refuses now.
+   * Must be called each second. Publishes the notices that are due. The next call retries those that the store refuses
+   * now.
    */
   run(): Promise<void> {
     return (this.#running ??= this.#publish().finally(() => {
@@ -138,7 +143,7 @@ export class Alerts implements DeliveryWatcher {
     }));
   }
 
-  /** Publishes all notices that are left, due or not. */
+  /** Publishes all remaining notices, whether due or not. */
   async end(): Promise<void> {
     // The caller of that run gets its error.
     await this.#running?.catch(() => {});
@@ -160,7 +165,7 @@ export class Alerts implements DeliveryWatcher {
   }
 
   /**
-   * Publishes notices as signed events. While the store refuses a notice, later ones of its kind are folded into it.
+   * Publishes notices as signed events. While the store refuses a notice, later ones of its kind are merged into it.
    */
   async #sign(): Promise<void> {
     const { store, clock, deliveries } = this.#parts;
@@ -183,8 +188,8 @@ export class Alerts implements DeliveryWatcher {
   }
 
   /**
-   * Returns the notices to send. If several nodes share the store, one of them sends the alerts of all; the others hand
-   * their notices to it, and try again later if the store refuses them.
+   * Returns the notices to send. If several nodes share the store, one of them sends the alerts of all. The others hand
+   * their notices to it, and retry later if the store refuses them.
    */
   async #due(isLast: boolean): Promise<Notice[]> {
     const { alerts, owns } = this.#parts.store.ownership;
@@ -205,7 +210,10 @@ export class Alerts implements DeliveryWatcher {
     return [];
   }
 
-  /** True if this process sends the alerts of all nodes. It has then taken over the notices that were handed to it. */
+  /**
+   * True if this process sends the alerts of all nodes. It has then taken over the notices that other nodes handed to
+   * it.
+   */
   async #tells(alerts: SharedAlerts, { wall, monotonic }: Moment): Promise<boolean> {
     const isFirst = this.#parts.isFirst();
     if (isFirst || monotonic >= this.#lookAt) {
@@ -260,7 +268,7 @@ export class Alerts implements DeliveryWatcher {
     return { total, [name]: listed };
   }
 
-  /** Adds advice to the cause, for the person whom the alert wakes. */
+  /** Adds advice to the cause, for the person whom the alert wakes up. */
   #causeOf({ endpoint, why }: { readonly endpoint: string; readonly why: Why }, since: number): object {
     const lastsMs = this.#parts.clock.now() - since;
     const { error, status } = why;
@@ -289,7 +297,8 @@ function instant(at: number): string {
 }
 
 /**
- * Leaves out endpoints that were reported before: each node of an endpoint that moved while it was failing reports it.
+ * Leaves out endpoints that were already reported. If an endpoint moves between nodes while it is failing, each of its
+ * nodes reports it.
  */
 async function newOf(notices: readonly Notice[], alerts: SharedAlerts): Promise<Notice[]> {
   for (const notice of notices) {
@@ -298,7 +307,7 @@ async function newOf(notices: readonly Notice[], alerts: SharedAlerts): Promise<
   }
   const failing = notices.find(({ type }) => type === "webhookd.endpoint_failing");
   if (failing?.type !== "webhookd.endpoint_failing") return [...notices];
-  // This comes last, because a notice that fails is tried again, and these endpoints would then count as reported.
+  // This comes last, because a notice that fails is sent again, and its endpoints would then count as reported.
   const unreported = await alerts.failing(failing.endpoints);
   const byName = new Map(failing.endpoints.map((one) => [one.endpoint, one]));
   const endpoints = [...byName.values()].filter(({ endpoint }) => unreported.has(endpoint));

@@ -1,4 +1,4 @@
-/** Keeps the endpoint that gets the alerts as the configuration describes it. It has a tenant of its own. */
+/** Keeps the endpoint that gets the alerts in line with the configuration. It has a tenant of its own. */
 import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { ConfigError, type Mistake } from "../config/mistake.ts";
@@ -56,7 +56,7 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   return known.id;
 }
 
-/** Returns checks that do not need the store. Each throws a ConfigError for a setting that cannot be used. */
+/** Returns the checks that do not need the store. Each throws a ConfigError for a setting that cannot be used. */
 export function alertChecks(parts: Pick<Parts, "config" | "urlPolicy">): readonly (() => unknown)[] {
   const { url, secretFile } = parts.config.alerts;
   const own = [() => usableUrl("url", url, parts.urlPolicy), () => usableSecret(secretFile)];
@@ -74,7 +74,7 @@ export function chatUrl({ config, urlPolicy }: Pick<Parts, "config" | "urlPolicy
 
 const MAILBOX = /^[^\s@<>()[\]\\,;:"\x00-\x1f\x7f]{1,64}@[A-Za-z0-9.-]{1,255}$/;
 
-/** Returns how alerts are mailed, or null if they are not. Throws a ConfigError, which repeats no password. */
+/** Returns how alerts are mailed, or null if they are not. Throws a ConfigError that repeats no password. */
 export function mailOf({ alerts: { smtpUrl, mailFrom, mailTo } }: Pick<Config, "alerts">): Mail | null {
   if (smtpUrl === "") return null;
   const mistakes: Mistake[] = [];

@@ -38,24 +38,24 @@ interface Parts {
 
 /** A chat, or a mailbox. */
 export interface Place {
-  /** Names the setting that it comes from, for the log. */
+  /** The setting that it comes from, for the log. */
   readonly name: string;
   post(text: string): Promise<Posted>;
 }
 
 interface Posted {
-  /** `later` means that another try may succeed. */
+  /** `later` means that a retry may succeed. */
   readonly result: "taken" | "refused" | "later";
   /** The status code; null if there was no response. */
   readonly code: number | null;
 }
 
 const TIMEOUT_MS = 10_000;
-/** Each kind has at most one alert a minute. If more than these wait, the oldest are dropped. */
+/** Each kind has at most one alert a minute. If more than this many wait, the oldest are dropped. */
 const MOST_WAITING = 20;
 /** The pause after the first failure in a row, the second, and any later one. */
 const PAUSES_MS = [10_000, 60_000, 300_000];
-/** More endpoints than this would not be read on a telephone. */
+/** Nobody would read more endpoints than this on a phone. */
 const NAMED = 5;
 
 /**
@@ -92,7 +92,7 @@ export class Outlet {
     this.#waiting.push({ text: textOf(type, data, this.#label) });
   }
 
-  /** Posts what waits, in order. After a failure it pauses, and then posts the same text again. */
+  /** Posts the waiting alerts in order. After a failure it pauses, and then posts the same text again. */
   post(): Promise<void> {
     return (this.#posting ??= this.#postAll().finally(() => {
       this.#posting = null;
@@ -108,7 +108,7 @@ export class Outlet {
       if (result === "refused") log.warn({ status_code: code }, `${name} refuses an alert`);
       if (result !== "later") {
         this.#failures = 0;
-        // A full queue may have dropped it while it was posted.
+        // The alert may have been dropped from a full queue while it was being posted.
         if (this.#waiting[0] === first) this.#waiting.shift();
         continue;
       }
@@ -192,7 +192,7 @@ function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): 
   ];
 }
 
-/** These three characters are the only special ones in Slack's text. */
+/** These three are the only special characters in Slack's text. */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -229,7 +229,7 @@ export function mailTo({ server, login, from, to }: Mail): Place {
   return {
     name: "the mail server of [alerts] smtp_url",
     async post(text) {
-      // This is loaded late, because most daemons send no mail.
+      // Loaded late, because most daemons send no mail.
       const { createTransport } = await import("nodemailer");
       // `printable` has removed control characters from outside text, so none of it can begin a header.
       const subject = text.split("\n", 1)[0]!;

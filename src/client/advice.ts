@@ -8,7 +8,9 @@ interface Failure {
   readonly error: string | null;
   readonly status_code: number | null;
   readonly sample_attempt: string;
-  /** The deliveries that will be retried, or sent once the endpoint is enabled; for a group of failures only. */
+  /**
+   * The number of deliveries that will be retried, or sent once the endpoint is enabled. Only for a group of failures.
+   */
   readonly pending?: number;
   readonly held?: number;
 }
@@ -21,7 +23,7 @@ export function adviceOnFailure(failure: Failure, sample: Attempt | undefined, l
   return adviceOn({ error: error as AttemptError | null, status, lastsMs, isOver, ...known }, { endpoint, attempt });
 }
 
-/** Advises on one failed attempt, if it is not known how long others have failed like it. */
+/** Advises on one failed attempt if it is not known how long others have been failing in the same way. */
 export function adviceOnAttempt(attempt: Attempt): Advice {
   return adviceOnFailure({ ...attempt, sample_attempt: attempt.id }, attempt, 0);
 }

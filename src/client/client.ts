@@ -15,7 +15,9 @@ export interface Client {
   text(operation: OperationName, ask?: Ask): Promise<string>;
   /** Yields the items of a list, page after page, to its end. */
   every<O extends Listing>(operation: O, ask?: Ask): AsyncGenerator<Item<O>, void, undefined>;
-  /** Yields the changes from now on, over one connection. Ends when the daemon ends it; throws if it breaks. */
+  /**
+   * Yields the changes from now on, over one connection. Ends when the daemon ends it; throws if the connection breaks.
+   */
   changes(options: StreamOptions): AsyncGenerator<StreamMessage, void, undefined>;
 }
 
@@ -24,7 +26,7 @@ export interface Ask {
   readonly id?: string;
   /** Undefined values are left out. */
   readonly query?: Query;
-  /** Text must be JSON, and is sent as it is. */
+  /** Text must be JSON, and is sent unchanged. */
   readonly body?: object | string;
   readonly idempotencyKey?: string;
   /** Overrides the client's own time limit. */

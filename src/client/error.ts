@@ -12,7 +12,7 @@ export interface Fault {
 /** The parts of a response, other than 2xx, that callers need. */
 export interface Answered {
   readonly status: number;
-  /** The wait that the daemon, or a proxy before it, asks for. */
+  /** The wait that the daemon, or a proxy in front of it, asks for. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export class ClientError extends Error {
   readonly faults: readonly Fault[];
   /** Null if there was no response. */
   readonly answered: Answered | null;
-  /** The id in the request, if it asked for one object. */
+  /** The id in the request, if it was about one object. */
   readonly about: string | undefined;
 
   constructor(
@@ -113,7 +113,7 @@ function named(detail: string, fault: Fault | undefined): string {
   return `${nameOf(fault)}: ${detail.slice(fault.pointer.length + 1)}`;
 }
 
-/** Returns events[0] for `/events/0`, filter.status for `/filter/status`, and since for `?since`. */
+/** Returns `events[0]` for `/events/0`, `filter.status` for `/filter/status`, and `since` for `?since`. */
 function nameOf({ pointer }: Fault): string {
   const parts = pointer.slice(1).split("/");
   return parts

@@ -6,7 +6,7 @@ import { type Answered, ClientError, notReached, notWebhookd, refusal } from "./
 /** The daemon's address and the key for it. A caller that may open the socket needs no key. */
 export type Target =
   | { readonly socket: string }
-  | { readonly url: URL; readonly key: string; /** For messages. */ readonly keyFile?: string };
+  | { readonly url: URL; readonly key: string; /** The address is for messages. */ readonly keyFile?: string };
 
 export interface Sending {
   readonly method: string;
@@ -31,7 +31,7 @@ export async function send(
   target: Target,
   { method, path, headers, body, signal, silenceMs, keepAlive = false }: Sending,
 ): Promise<IncomingMessage> {
-  // This is loaded only if it is needed: with all of TLS, it takes as long as the rest of a command.
+  // Loaded only if needed: with all of TLS, it takes as long as the rest of a command.
   const isSecure = "url" in target && target.url.protocol === "https:";
   const open = isSecure ? (await import("node:https")).request : httpRequest;
   const own = "key" in target ? { authorization: `Bearer ${target.key}` } : { host: "localhost" };
@@ -39,8 +39,8 @@ export async function send(
     method,
     headers: { ...headers, ...own },
     signal,
-    // Node's own agent keeps connections open. Without an agent, each request has its own connection, which ends with
-    // it.
+    // Node's own agent keeps connections open. Without an agent, each request has its own connection, which is closed
+    // afterwards.
     ...(!keepAlive && { agent: false }),
     ...(silenceMs !== undefined && { timeout: silenceMs }),
   };
@@ -72,7 +72,7 @@ export interface Asked {
   readonly keepAlive: boolean;
   /** True if a 2xx response must be JSON. */
   readonly json: boolean;
-  /** The object that does not exist if the response is 404. */
+  /** The object that a 404 response says does not exist. */
   readonly what: Named | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface Named {
   readonly list: string;
 }
 
-/** No response is as long as this. */
+/** Every response is shorter than this. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -151,7 +151,7 @@ export async function collect(response: IncomingMessage): Promise<Answer> {
   };
 }
 
-/** Reads seconds, or an instant, which proxies may send (RFC 9110 10.2.3). */
+/** Reads seconds, or a date, which proxies may send (RFC 9110 10.2.3). */
 function waitAskedFor(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000;

@@ -1,5 +1,5 @@
 /**
- * Reads filters for deliveries as people type them: `status:failed status_code:5xx endpoint:ep_… since:2h`. The words
+ * Reads filters for deliveries as people type them: `status:failed status_code:5xx endpoint:ep_… since:2h`. The keys
  * are the parameters of the API's lists, so a filter that is shown in one place can be typed in any other. Conditions
  * on the events' data are one parameter, but each is typed as its own word: `data.customer_id:cus_123`.
  */
@@ -140,8 +140,8 @@ export function faultOf(word: FilterWord, value: string): string | null {
 const DAY_MS = 86_400_000;
 
 /**
- * Reads a duration (that long ago), a time of day (its last occurrence) or an instant. Without an offset, times are
- * UTC. Returns null for any other text.
+ * Reads a duration (that long ago), a time of day (its most recent occurrence) or an instant. Without an offset, times
+ * are UTC. Returns null for any other text.
  */
 export function readInstant(text: string, now: number): { readonly instant: string } | null {
   const duration = parseDuration(text);
@@ -184,7 +184,9 @@ function oneOf(value: string, known: readonly string[]): string | null {
   return known.includes(value) ? null : guess(value, known, `It must be one of ${list(known)}.`);
 }
 
-/** Returns a suggestion for a value without its filter's name, or a name without a value; null for any other word. */
+/**
+ * Returns a suggestion for a value without its filter's name, or for a name without a value. Null for any other word.
+ */
 function alone(word: string): string | null {
   if (STATUSES.some((status) => status === word)) return `Did you mean status:${word}?`;
   if (ATTEMPT_ERRORS.some((error) => error === word)) return `Did you mean error:${word}?`;

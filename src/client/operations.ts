@@ -151,7 +151,7 @@ export type Tenant = Out<typeof tenant.TenantSummary>;
 
 export interface Page<T> {
   readonly data: readonly T[];
-  /** Null at the end. A page may be short, or even empty, although it is set. */
+  /** Null at the end. Even if it is set, the page may be short or empty. */
   readonly next_cursor: string | null;
   /** The number of items on all pages, if the request asked for it. */
   readonly total?: number | undefined;
@@ -160,7 +160,7 @@ export interface Page<T> {
   readonly total_is?: "exact" | "at_least" | undefined;
 }
 
-/** Operations that are not here answer with text or nothing. */
+/** Operations that are missing here answer with text, or with nothing. */
 export interface Answers {
   publishEvent: Publication;
   publishBatch: Out<typeof publication.BatchPublication>;
@@ -181,11 +181,11 @@ export interface Answers {
   listEndpoints: Page<Endpoint>;
   getEndpoint: EndpointWithHealth;
   changeEndpoint: Endpoint;
-  /** Has `signing_secret` if the endpoint was created. */
+  /** Has `signing_secret` if the call created the endpoint. */
   putEndpoint: Endpoint | Out<typeof endpoint.RegisteredEndpoint>;
   deleteEndpoint: null;
   listEndpointAttempts: Page<Attempt>;
-  /** The attempt with `wait`, otherwise the publication. */
+  /** Returns the attempt with `wait`, otherwise the publication. */
   sendTestEvent: Attempt | Publication;
   testFilter: FilterResult;
   getSecret: SigningSecrets;
@@ -205,7 +205,7 @@ export interface Answers {
   listDeliveryAttempts: Page<Attempt>;
   getAttempt: Attempt;
 
-  /** The plan with `dry_run`. */
+  /** Returns the plan with `dry_run`. */
   createJob: Job | JobPlan;
   listJobs: Page<Job>;
   getJob: WholeJob;
@@ -220,7 +220,7 @@ export interface Answers {
   /** `key` is the token; no other response has it. */
   createKey: Out<typeof key.CreatedKey>;
   getKey: Key;
-  /** Not null for the last admin key. */
+  /** Not null if it was the last admin key. */
   revokeKey: Out<typeof key.LastAdminKey> | null;
   createPortalLink: Out<typeof portal.PortalLink>;
   getPortal: Out<typeof portal.Portal>;

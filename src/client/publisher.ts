@@ -17,7 +17,7 @@ export { verify, verifyStandard, type GivenHeaders, type Reason, type Verdict } 
 export interface Publisher extends Client {
   /** Resolves once the event and its deliveries are on the daemon's disk. Throws a `PublishError`. */
   publish(event: EventDraft, options?: PublishOptions): Promise<Publication>;
-  /** Publishes up to 1,000 events, all or none. */
+  /** Publishes up to 1,000 events: all of them or none. */
   publishBatch(events: readonly BatchItem[], options?: BatchOptions): Promise<readonly BatchedPublication[]>;
 }
 
@@ -35,9 +35,9 @@ export interface PublishOptions extends BatchOptions {
 }
 
 export type PublisherOptions = ({ readonly url: string | URL; readonly key: string } | { readonly socket: string }) & {
-  /** The limit for one try. */
+  /** The time limit for one try. */
   readonly timeoutMs?: number;
-  /** The limit for all tries together. After it, the last failure is thrown. */
+  /** The time limit for all tries together, after which the last failure is thrown. */
   readonly giveUpAfterMs?: number;
 };
 
@@ -95,13 +95,13 @@ export function connect({ timeoutMs, giveUpAfterMs = GIVE_UP_AFTER_MS, ...place 
   };
 }
 
-/** True if the same request may succeed later. It is safe to repeat, because of the idempotency key. */
+/** True if the same request may succeed later. Repeating it is safe, because of the idempotency key. */
 function mayPass({ code, answered }: ClientError): boolean {
   if (answered === null) return code === "unreachable";
   return answered.status >= 500 || answered.status === 429 || answered.status === 408;
 }
 
-/** The wait grows with each try, and is random, so that callers do not all return at once. */
+/** The wait grows with each try and is random, so that callers do not all return at once. */
 function waitAfter(tries: number, { answered }: ClientError): number {
   const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1));
   return (answered?.retryAfterMs ?? 0) + longest * (0.5 + Math.random() / 2);

@@ -30,7 +30,7 @@ export interface AttemptChange extends DeliveryChange {
   readonly duration_ms: number;
   readonly next_attempt_at: string | null;
 }
-/** Changes of one kind that came too fast to be told one by one. */
+/** Changes of one kind that came too fast to report one by one. */
 export interface CountedChanges {
   readonly kind: "attempt" | "delivery" | "endpoint";
   readonly tenant: string;
@@ -42,9 +42,9 @@ export interface CountedChanges {
 }
 
 export type StreamMessage =
-  /** No change after this message is missed. */
+  /** From this message on, no change is missed. */
   | { readonly kind: "ready"; readonly data: object }
-  /** The messages after `lastEventId` are not kept any more, so lists must be read again. */
+  /** The messages after `lastEventId` are no longer kept, so the lists must be read again. */
   | { readonly kind: "reload"; readonly data: { readonly reason: string } }
   | { readonly kind: "attempt"; readonly data: AttemptChange }
   | { readonly kind: "delivery"; readonly data: DeliveryChange }
@@ -53,7 +53,7 @@ export type StreamMessage =
   /** The `lastEventId` to reconnect with, after the messages so far. It is also the heartbeat, every 15 s. */
   | { readonly kind: "id"; readonly id: string };
 
-/** The daemon sends a heartbeat every 15 s. Three that are missed mean a broken connection. */
+/** The daemon sends a heartbeat every 15 s. Missing three of them means that the connection is broken. */
 const SILENCE_MS = 45_000;
 const MAX_MESSAGE_CHARS = 16 * 1024 * 1024;
 

@@ -1,17 +1,19 @@
-/** Says what whoever chooses, publishes or lists event types should know about them. */
+/** Describes what people who choose, publish or list event types should know about them. */
 import { isPattern, takenIn } from "../domain/events/pattern.ts";
 import type { EventType } from "./operations.ts";
 
 type Life = Pick<EventType, "deprecated_at" | "sunset_at" | "archived">;
 
-/** Returns `deprecated`, `deprecated until 2027-01-31`, `archived`, or both; a dash if it is neither. */
+/**
+ * Returns `deprecated`, `deprecated until 2027-01-31`, `archived`, or a combination. Returns a dash if it is neither.
+ */
 export function typeState({ deprecated_at: since, sunset_at: until, archived }: Life): string {
   const end = until === null ? "" : ` until ${dayOf(until)}`;
   const states = [...(since === null ? [] : [`deprecated${end}`]), ...(archived ? ["archived"] : [])];
   return states.length === 0 ? "-" : states.join(", ");
 }
 
-/** Returns the end of a sentence about a type that is on its way out; null about any other. */
+/** Returns the end of a sentence about a deprecated type, or null for any other type. */
 export function typeWarning({ deprecated_at: since, sunset_at: until, archived }: Life): string | null {
   if (since !== null) {
     const end = until === null ? "" : `; its events are expected to end on ${dayOf(until)}`;
@@ -20,7 +22,9 @@ export function typeWarning({ deprecated_at: since, sunset_at: until, archived }
   return archived ? "archived: endpoints that have not chosen it cannot choose it any more" : null;
 }
 
-/** Says which types each pattern of an endpoint takes in today, and which of the types that it named are on their way out. */
+/**
+ * Describes which types each pattern of an endpoint matches today, and which of the types that it names are deprecated.
+ */
 export function typeNotes(events: readonly string[], types: readonly (Life & Pick<EventType, "name">)[]): string[] {
   const names = types.map(({ name }) => name);
   return events.flatMap((event) => {

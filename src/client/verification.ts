@@ -1,4 +1,4 @@
-/** Verifies, in a receiver, that a request came from webhookd, and names the most likely mistake if it fails. */
+/** Verifies in a receiver that a request came from webhookd. If it did not, names the most likely mistake. */
 import { systemClock } from "../clock.ts";
 import { canVerify, SIGNED_HEADERS, verifyingKey } from "../domain/endpoints/secret.ts";
 
@@ -31,7 +31,7 @@ const WELL_FORMED = new RegExp(SIGNED_HEADERS.map(({ pattern }) => `^${pattern}$
 
 /**
  * Verifies a signature in constant time. `body` is the raw body, `header` the value of X-Service-Signature. During a
- * rotation give both secrets.
+ * rotation pass both secrets.
  */
 export function verify(
   body: Uint8Array | string,
@@ -56,12 +56,12 @@ export function verify(
 
 const TOLERANCE_SECONDS = 300;
 
-/** Headers as Node or fetch give them; names in any case. */
+/** The headers as Node or fetch returns them. Names may be in any case. */
 export type GivenHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
  * Verifies `webhook-signature` of Standard Webhooks, and that the request is fresh. `keys` are signing secrets, which
- * verify `v1`, and public keys (`whpk_`), which verify `v1a`; one that matches is enough. `now` is epoch milliseconds.
+ * verify `v1`, and public keys (`whpk_`), which verify `v1a`; one match is enough. `now` is epoch milliseconds.
  */
 export function verifyStandard(
   body: Uint8Array | string,
@@ -76,7 +76,7 @@ export function verifyStandard(
   if (signature === "" || id === "") return { ...fault("no_signature"), detail: NO_STANDARD };
   const timestamp = headerOf(headers, "webhook-timestamp");
   const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
-  // Negated, so that a timestamp that is no number is refused.
+  // Negated, so that a timestamp that is not a number is refused.
   if (!(Math.abs(now / 1000 - seconds) <= TOLERANCE_SECONDS)) return fault("not_fresh");
   const matches = usable.some((key) => verifyingKey(key).verifyStandard(id, seconds, body, signature));
   return matches ? { ok: true } : fault("mismatch");

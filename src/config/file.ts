@@ -9,7 +9,7 @@ import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
 export interface FileEntry {
   readonly raw: unknown;
-  /** Returns a place such as `webhookd.toml:14`. It searches the file. */
+  /** Returns a place such as `webhookd.toml:14`, which takes a search of the file. */
   where(): string;
 }
 
@@ -23,7 +23,7 @@ export interface FileContent {
   readonly doubtful: ReadonlySet<SettingName>;
 }
 
-/** Reads a configuration file. Anything unknown in it is a mistake. `name` is how messages call the file. */
+/** Reads a configuration file. Anything unknown in it is a mistake. `name` is the file's name in messages. */
 export function readFileContent(text: string, name: string): FileContent {
   let table: Record<string, unknown>;
   try {
@@ -80,7 +80,7 @@ export function meantBy(word: string): SettingName[] {
   return SETTINGS.filter(({ section, key }) => section === near || key === word).map(nameOf);
 }
 
-/** Takes out the one list of sections within a section; the other keys of that section are settings. */
+/** Takes out the only list of sections within a section. The other keys of that section are settings. */
 function takeTenants(sections: Record<string, unknown>): unknown {
   const [section, key] = EGRESS_TENANTS.split(".") as [string, string];
   const values = sections[section];
@@ -119,8 +119,8 @@ function outsideSections(where: string, key: string): Mistake {
 }
 
 /**
- * The line on which a key begins. smol-toml keeps no positions, so the file is parsed again line by line: the key
- * begins after the longest beginning of the file that parses without it. This is slow, but runs only after a mistake.
+ * Returns the line on which a key begins. smol-toml keeps no positions, so this parses the file again line by line: the
+ * key begins after the longest prefix of the file that parses without it. This is slow, but runs only after a mistake.
  */
 function lineOf(text: string, path: readonly string[]): number {
   const lines = text.split("\n");

@@ -20,11 +20,11 @@ export interface ConfigFlags {
   readonly create?: boolean | undefined;
   /** False with `--no-migrate`. */
   readonly migrate?: boolean | undefined;
-  /** Flags that stand for a setting; messages use the flag's name. */
+  /** Flags that stand for a setting. Messages use the flag's name. */
   readonly settings?: readonly { readonly name: SettingName; readonly flag: string; readonly text: string }[];
 }
 
-/** Everything that a configuration is made from, so that loading one is a function of it. */
+/** Everything that a configuration is made from, so that loading one is a pure function of it. */
 export interface ConfigInputs {
   readonly flags: ConfigFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -95,7 +95,7 @@ function requireOwn(stats: Stats): void {
   const user = process.geteuid?.();
   // Windows has other rules, and no such bits.
   if (user === undefined) return;
-  // The mode of a symbolic link has no meaning.
+  // A symbolic link's own mode has no meaning.
   const mode = stats.isSymbolicLink() ? 0 : stats.mode;
   const fault = changeableBy({ uid: stats.uid, mode }, [0, user]);
   if (fault !== null) throw new ForeignFile(fault);

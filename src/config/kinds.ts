@@ -1,4 +1,6 @@
-/** The kinds of values that settings have: how each is read from TOML or from a variable's text, and written. */
+/**
+ * The kinds of values that settings have: how to read each from TOML or from a variable's text, and how to write it.
+ */
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { hostPatternFault } from "../domain/network/url.ts";
@@ -21,7 +23,7 @@ export interface Values {
   readonly durations: readonly number[];
   readonly header: string;
   readonly hosts: readonly string[];
-  /** Names of private networks, in lower case; `*.` stands for any names below. */
+  /** Names of private networks, in lower case. `*.` stands for any names below. */
   readonly hostPatterns: readonly string[];
   readonly int: number;
   readonly mode: number;
@@ -49,7 +51,7 @@ export interface SettingShape extends Bounds {
   readonly section: string;
   readonly key: string;
   readonly kind: KindName;
-  /** Written as in the file. */
+  /** The value as the file would have it. */
   readonly default: string | boolean | number | readonly string[];
   /** The comment in config.example.toml. */
   readonly sentence: string;
@@ -136,7 +138,7 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
     read(raw) {
       if (!/^0?[0-7]{3}$/.test(text(raw))) return fault('a file mode such as "0600" or "0660"');
       const mode = Number.parseInt(text(raw), 8);
-      // Anyone who can open the socket needs no key.
+      // Whoever can open the socket needs no key.
       return (mode & 0o007) === 0 ? mode : fault("closed to other users; use a group and 0660 instead");
     },
     write: (mode) => quote(`0${mode.toString(8).padStart(3, "0")}`),
@@ -203,7 +205,7 @@ function list(raw: unknown): string[] {
     : fault("a list of strings in quotes");
 }
 
-/** These texts go into file names, headers and messages, where a control character could end something. */
+/** These texts go into file names, headers and messages, which a control character could break. */
 function plain(value: string): string {
   return /\p{Cc}/u.test(value) ? fault("free of control characters") : value;
 }

@@ -9,7 +9,7 @@ export interface Mistake {
   readonly todo?: string;
 }
 
-/** The configuration cannot be used. Lists every mistake that was found, not just the first. Exit code 2. */
+/** The configuration cannot be used. Lists every mistake that was found, not just the first. The exit code is 2. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly exitCode = 2;

@@ -19,7 +19,7 @@ type NameOf<S extends Setting> = S extends Setting ? `${S["section"]}.${S["key"]
 export type Settings = { readonly [S in Setting as NameOf<S>]: ValueOf<S> };
 type ValueOf<S extends Setting> = S extends { options: readonly (infer O)[] } ? O : Values[S["kind"]];
 
-/** The same as objects: `server.max_event_bytes` is `server.maxEventBytes`. */
+/** The same settings as objects: `server.max_event_bytes` is `server.maxEventBytes`. */
 export type Sections = { readonly [C in Setting["section"]]: Section<Extract<Setting, { section: C }>> };
 type Section<S extends Setting> = { readonly [T in S as Camel<T["key"]>]: ValueOf<T> };
 type Camel<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K;

@@ -22,11 +22,9 @@ import {
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** The event types that the file adds. */
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
-  /** The file that was read; null if there was none. */
   readonly file: string | null;
   /** The origin of each setting that is not at its default: `webhookd.toml:14`, a variable or a flag. */
   readonly origins: ReadonlyMap<SettingName, () => string>;
@@ -35,21 +33,20 @@ export interface LoadedSettings {
 interface Given {
   readonly raw: unknown;
   where(): string;
-  /** The folder from which relative paths start. */
   readonly folder: string;
 }
 
 /** Kubernetes sets such variables for a service whose name begins with webhookd. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)$/;
 
-/** The settings together with the mistakes. A setting with a wrong value has its default. */
+/** The settings, and the mistakes in them. A setting with a wrong value has its default. */
 export interface ReadSettings extends LoadedSettings {
   readonly mistakes: readonly Mistake[];
   /** False for a setting that has its default only because the given value is wrong. */
   isSure(name: SettingName): boolean;
 }
 
-/** As `readSettings`, but throws a ConfigError with every mistake in the values. */
+/** Like `readSettings`, but throws a ConfigError with every mistake in the values. */
 export function loadSettings(inputs: ConfigInputs, known: string | null = null): LoadedSettings {
   const read = readSettings(inputs, known);
   if (read.mistakes.length > 0) throw new ConfigError(read.mistakes);
@@ -58,7 +55,7 @@ export function loadSettings(inputs: ConfigInputs, known: string | null = null):
 
 /**
  * Flags override variables, which override the file, which overrides the defaults. `known` is the file that was read
- * before: no other is searched for, because without it every setting would have its default.
+ * before. No other file is searched for, because without this one every setting would have its default.
  */
 export function readSettings(inputs: ConfigInputs, known: string | null = null): ReadSettings {
   const { file, given, eventTypes, egressTenants, tenants, mistakes, doubtful } = readConfigFile(inputs, known);
@@ -175,7 +172,8 @@ function missingFile(file: string): Mistake {
 }
 
 /**
- * A misspelt variable would silently do nothing. So variables that name a section, or nearly a setting, must be known.
+ * A misspelt variable would silently have no effect. So variables that name a section, or nearly name a setting, must
+ * be known.
  */
 function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs) {
   const mistakes: { readonly section: string; readonly mistake: Mistake }[] = [];
@@ -221,7 +219,7 @@ function isMisspelt(variable: string, setting: Setting): boolean {
 }
 
 function wrongValue(setting: Setting, { raw, where }: Given, wanted: string): Mistake {
-  // Even half of a password is too much on a screen.
+  // Even half of a password is too much to show on a screen.
   if (holdsSecret(setting)) return { where: where(), what: `[${setting.section}] ${setting.key} is not ${wanted}.` };
   const shown = typeof raw === "string" ? `"${raw}"` : Array.isArray(raw) ? JSON.stringify(raw) : String(raw);
   const cut = shown.length > 80 ? `${shown.slice(0, 80)}…` : shown;

@@ -12,7 +12,7 @@ import { nearest } from "../domain/nearest.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 
 type Table = Readonly<Record<string, unknown>>;
-/** Returns the place of a path of keys in the file. It searches the file. */
+/** Returns the place of a path of keys in the file, which takes a search of the file. */
 type Where = (path: readonly string[]) => string;
 
 export const EVENT_TYPES = "event_types";
@@ -103,7 +103,7 @@ export const EGRESS_TENANTS = "egress.tenant";
 const TENANT_FIELDS = ["names", "allow_cidrs"] as const;
 type TenantField = (typeof TENANT_FIELDS)[number];
 
-/** Reads the networks that only endpoints of some tenants may be in. */
+/** Reads the networks that only endpoints of certain tenants may be in. */
 export function readEgressTenants(
   raw: unknown,
   where: Where,

@@ -20,12 +20,12 @@ const SIZES = [
 
 type Units = readonly (readonly [unit: string, factor: number])[];
 
-/** Null if the text is no duration, or more milliseconds than an integer holds exactly. */
+/** Null if the text is not a duration, or has more milliseconds than an integer holds exactly. */
 export function parseDuration(text: string): number | null {
   return parse(text, DURATIONS);
 }
 
-/** Up to a day is printed in hours, as the specification writes `24h`. */
+/** Prints up to a day in hours, as the specification writes `24h`. */
 export function printDuration(milliseconds: number): string {
   if (milliseconds === 0) return "0s";
   return print(milliseconds, milliseconds <= 86_400_000 ? DURATIONS.slice(1) : DURATIONS);

@@ -1,7 +1,4 @@
-/**
- * The chores that the daemon repeats, with their cron patterns. A chore that is still running is not started a second
- * time.
- */
+/** The daemon's recurring chores, with their cron patterns. A chore that is still running is not started again. */
 import { Cron } from "croner";
 import type { Catalogue } from "../api/event-types/catalogue.ts";
 import type { Alerts } from "../alerts/alerts.ts";
@@ -61,7 +58,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "damaged endpoints", pattern: "* * * * * *", run: first(() => damagedEndpoints.run()) },
     { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
     { name: "jobs", pattern: "* * * * * *", run: first(() => jobs.run()) },
-    // Nobody else changes the types of a store that is not shared.
+    // If the store is not shared, nobody else changes its types.
     ...(catalogue.isShared
       ? [{ name: "event types", pattern: "* * * * * *", run: () => unlessFull(() => catalogue.look()) }]
       : []),
@@ -100,13 +97,14 @@ interface MendingParts {
 export interface SecretSwitchParts {
   readonly store: Pick<Store, "secrets" | "signingKeys">;
   readonly clock: Clock;
-  /** Resolves once nothing is signed with the endpoint's old secret, or its tenant's old key. */
+  /** Resolves once nothing is signed with the endpoint's old secret, or with its tenant's old key. */
   readonly refresh: (endpoint: string) => Promise<void>;
 }
 
 /**
- * Ends the overlaps of rotations: the next secret, or the next key of a tenant, takes over in the store first, and then
- * in the senders. Also runs before the first send after a start. Until it has run, the old one goes on signing.
+ * Ends the overlaps of rotations: the next secret of an endpoint, or the next key of a tenant, takes over in the store
+ * first and then in the senders. Also runs before the first send after a start. Until it has run, the old one still
+ * signs.
  */
 export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts): Promise<void> {
   await unlessFull(async () => {
@@ -125,7 +123,7 @@ export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts
   });
 }
 
-/** Writes the counters if no other commit has done so; until then they are kept in memory. */
+/** Writes the counters if no other commit has done so. Until then they are only in memory. */
 export async function saveCounters(store: { readonly statistics: Pick<StatisticsStore, "save"> }): Promise<void> {
   await unlessFull(() => store.statistics.save());
 }
@@ -141,7 +139,7 @@ export async function mendPending({ log, store }: MendingParts): Promise<void> {
   });
 }
 
-/** A write that the store refuses now (a full disk) waits for the next run. */
+/** A write that the store refuses for now (a full disk) waits for the next run. */
 async function unlessFull(write: () => Promise<void>): Promise<void> {
   try {
     await write();
@@ -154,9 +152,7 @@ export interface Schedule {
   stop(): void;
 }
 
-/**
- * Chores with the same pattern share a timer, because computing the next second costs more than most of them do in it.
- */
+/** Chores with the same pattern share a timer, because computing the next second costs more than most chores. */
 export function startSchedule(chores: readonly Chore[], log: Log): Schedule {
   const jobs = [...Map.groupBy(chores, ({ pattern }) => pattern)].map(([pattern, due]) => {
     const runs = due.map((chore) => onceAtATime(chore, log));

@@ -16,7 +16,7 @@ export interface FrontParts {
   readonly config: Config;
   readonly api: Api;
   readonly log: Log;
-  /** The descriptor of a TCP socket that is listening already; null to open one. */
+  /** The descriptor of a TCP socket that is already listening. Null to open one. */
   readonly listenFd: number | null;
   readonly certificate: Certificate;
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps the parts of the configuration that a SIGHUP changes while the daemon runs, and the policies for endpoints'
+ * Keeps the parts of the configuration that a SIGHUP can change while the daemon runs, and the policies for endpoints'
  * URLs that follow from them.
  */
 import { alertChecks } from "../alerts/endpoint.ts";
@@ -74,7 +74,7 @@ export class Reloaded {
 }
 
 /**
- * Returns what a start and a SIGHUP would refuse in the files and URLs that a configuration names. It leaves out what
+ * Returns what a start or a SIGHUP would refuse in the files and URLs that a configuration names. It leaves out what
  * only a store can tell, and what depends on a wrong value.
  */
 export async function refusals({

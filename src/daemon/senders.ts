@@ -1,4 +1,4 @@
-/** Sets up what makes the attempts: a sender on this thread, or threads of senders. */
+/** Sets up the sender of attempts: one on this thread, or threads of senders. */
 import { type Clock, DatabaseClock } from "../clock.ts";
 import { type Config, egressSettings } from "../config.ts";
 import { openFilesLimit, type Network } from "../delivery/http/egress.ts";
@@ -17,10 +17,10 @@ import { version } from "../build.ts";
 
 /** Below this rate, a thread costs more wake-ups than it saves. */
 const BUSY_PER_SECOND = 1000;
-/** Starting a thread costs as much as some 6,000 events, so a short burst is better off without one. */
+/** Starting a thread costs as much as about 6,000 events, so a short burst is better off without one. */
 const BUSY_IN_ALL = 20_000;
 const REST_MS = 60_000;
-/** Moving a thousand endpoints at once took a third of a second. */
+/** The rate is limited because moving a thousand endpoints at once took a third of a second. */
 const MOVES_PER_SECOND = 400;
 
 export interface SendersParts {
@@ -28,10 +28,7 @@ export interface SendersParts {
   readonly clock: Clock;
   readonly network?: Network;
   readonly startSender?: StartThread;
-  /**
-   * True if a delivery may have killed the process before. Then threads send, because a thread can die without the
-   * process.
-   */
+  /** True if a delivery may have killed the process before. Then threads send, because a thread can die alone. */
   readonly isSuspicious: boolean;
 }
 
@@ -56,7 +53,7 @@ export async function loadSenders(
     const fields = { open_files: openFiles, max_in_flight: maxInFlight };
     log.warn(fields, `at most ${inFlight} attempts are made at once: this process cannot open more files`);
   }
-  // The main thread loads the HTTP client only with the first send.
+  // The main thread loads the HTTP client only when it first sends.
   const load = () => import("../delivery/send/open-sender.ts");
   if (threads === 0) {
     const { openSender } = await load();

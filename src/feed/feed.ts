@@ -1,9 +1,9 @@
 /**
  * The stream of changes to deliveries, for clients that watch. It gathers changes for a quarter of a second and hands
- * out a batch: at most a hundred single changes, the others as counts. Batches stay for a while in a bounded ring, for
- * a client that reconnects. If nobody has listened for a minute, each change costs one check of a flag.
+ * out a batch: at most a hundred single changes, and counts of the others. Batches stay for a while in a bounded ring,
+ * for a client that reconnects. If nobody has listened for a minute, each change costs only a check of a flag.
  *
- * If several nodes share the store, it passes each batch to all of them, and numbers it.
+ * If several nodes share the store, the feed passes each batch to all of them, and numbers it.
  */
 import type { Clock } from "../clock.ts";
 import { BatchRing, FoldedChanges, type Change, type ChangeCount, type Numbered } from "../domain/events/change.ts";
@@ -30,7 +30,7 @@ export interface FeedParts {
     readonly keys: Pick<KeyStore, "get">;
     readonly ownership: Pick<OwnershipStore, "stream">;
   };
-  /** The most changes and counts that the ring may hold. */
+  /** The maximum number of changes and counts in the ring. */
   readonly room?: number;
 }
 
@@ -41,7 +41,7 @@ export interface Batch extends Numbered {
   readonly hasGap?: true;
 }
 
-/** Names the tenant; null if the endpoint's tenant is not known any more. */
+/** Names the tenant. Null if the endpoint's tenant is no longer known. */
 export interface Owned<T> {
   readonly tenant: string | null;
   readonly what: T;
@@ -51,20 +51,20 @@ export interface Listener {
   /** Null if the client needs no key. */
   readonly keyId: string | null;
   take(batch: Batch): void;
-  /** Called when no more batches follow, because the daemon stops or the key was revoked. */
+  /** Called when no more batches follow, because the daemon is stopping or the key was revoked. */
   end(): void;
 }
 
 export interface Subscription {
   /** The number of the last batch before the subscription. */
   readonly number: number;
-  /** The batches since the client's last one; null if they are not in the ring any more. */
+  /** The batches since the client's last one. Null if the ring no longer has them. */
   readonly missed: readonly Batch[] | null;
   stop(): void;
 }
 
 const GATHER_MS = 250;
-/** Half of the second within which the streams of a key must end after it expired. */
+/** The streams of an expired key must end within a second, so check twice as often. */
 const KEYS_MS = 500;
 const LINGER_MS = 60_000;
 const ONE_BY_ONE = 100;
@@ -78,7 +78,7 @@ export class Feed implements DeliveryWatcher {
   readonly #tenants = new Map<string, string | null>();
   readonly #life: string;
   readonly #shared: SharedStream | null;
-  /** Resolves once the batches of all nodes arrive here; null while they do not. */
+  /** Resolves once the batches of all nodes arrive here. Null while they do not. */
   #following: Promise<void> | null = null;
   /** True if a batch of this node did not reach the others. */
   #isCutOff = false;
@@ -97,7 +97,8 @@ export class Feed implements DeliveryWatcher {
   }
 
   /**
-   * Distinguishes the batch numbers of this process from those of an earlier one. Nodes that share a store share it.
+   * Distinguishes the batch numbers of this process from those of an earlier one. Nodes that share a store have the
+   * same value.
    */
   get life(): string {
     return this.#shared?.life ?? this.#life;
@@ -107,7 +108,7 @@ export class Feed implements DeliveryWatcher {
     return this.#listeners.size;
   }
 
-  /** Must be awaited before `subscribe`: from then on, the changes on all nodes arrive here. */
+  /** Must be awaited before `subscribe`. From then on, the changes on all nodes arrive here. */
   async open(): Promise<void> {
     this.#forget?.();
     this.#forget = null;
@@ -119,7 +120,7 @@ export class Feed implements DeliveryWatcher {
     });
   }
 
-  /** `last` is the number of the last batch that the client saw; null for a new client. */
+  /** `last` is the number of the last batch that the client saw. Null for a new client. */
   subscribe(listener: Listener, last: number | null): Subscription {
     this.#listening = true;
     this.#forget?.();
@@ -135,7 +136,7 @@ export class Feed implements DeliveryWatcher {
     for (const listener of this.#listeners) if (listener.keyId === keyId) this.#end(listener);
   }
 
-  /** Ends all streams and timers, because the daemon stops. */
+  /** Ends all streams and timers, because the daemon is stopping. */
   end(): void {
     for (const listener of this.#listeners) this.#end(listener);
     this.#forget?.();
@@ -230,7 +231,7 @@ export class Feed implements DeliveryWatcher {
     }
   }
 
-  /** Takes a batch of any node; null text means that a batch was lost. */
+  /** Takes a batch of any node. Null text means that a batch was lost. */
   #take({ number, text }: StreamBatch): void {
     if (text === null) {
       this.#ring.clear(number);
@@ -247,7 +248,10 @@ export class Feed implements DeliveryWatcher {
     for (const listener of this.#listeners) listener.take(batch);
   }
 
-  /** An endpoint never changes its tenant, so the answer is kept. If the store cannot answer now, it is asked again. */
+  /**
+   * An endpoint never changes its tenant, so the answer is kept. If the store cannot answer now, a later call asks
+   * again.
+   */
   async #tenantOf(endpoint: string): Promise<string | null> {
     const known = this.#tenants.get(endpoint);
     if (known !== undefined) return known;
@@ -258,7 +262,7 @@ export class Feed implements DeliveryWatcher {
     return tenant;
   }
 
-  /** Runs one timer for all streams, while one of them has a key. */
+  /** Runs one timer for all streams while any of them has a key. */
   #watchKeys(): void {
     if (this.#cancelKeys !== null || this.#keys().size === 0) return;
     this.#cancelKeys = this.#parts.clock.after(KEYS_MS, () => unawaited(this.#endUnusable()));

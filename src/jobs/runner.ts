@@ -1,8 +1,8 @@
 /**
  * Runs the open jobs: each second it takes as many deliveries of each endpoint as the job's pace allows, one step of
  * the store at a time, and hands them over to be sent. Everything that must not be lost is in the store. Memory holds
- * only how many were handed over, so a new process begins with the deliveries of one second. Within the second the
- * sender keeps the pace, which it gets with each delivery.
+ * only how many were handed over, so a new process begins with the deliveries of one second. Within the second, the
+ * sender keeps to the pace, which it receives with each delivery.
  */
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
@@ -20,13 +20,13 @@ export interface JobRunnerParts {
 
 /** The number of rows in one step, and of endpoints in one page. */
 const STEP_ROWS = 500;
-/** The most walks over a cancelling job in one pass. */
+/** The maximum number of walks over a cancelling job in one pass. */
 const CANCEL_WALKS = 10;
 
 /** The progress of one job at one endpoint. */
 interface Lane {
   readonly bucket: TokenBucket;
-  /** The number of deliveries that were released but not yet attempted at the last pass. */
+  /** The number of deliveries that had been released but not attempted by the last pass. */
   released: number;
 }
 
@@ -40,7 +40,8 @@ export class JobRunner {
   }
 
   /**
-   * Makes one pass; must be called each second. The next pass retries what the store refuses now, as on a full disk.
+   * Makes one pass, and must be called each second. The next pass retries what the store refuses now, as on a full
+   * disk.
    */
   async run(): Promise<void> {
     try {
@@ -62,7 +63,7 @@ export class JobRunner {
     while (!signal.aborted && !(await store.jobs.close(job.id, clock.now())));
   }
 
-  /** Resolves to true if deliveries of the job were left. */
+  /** Resolves to true if the job has deliveries left. */
   async #walk(job: OpenJob): Promise<boolean> {
     const { signal, store } = this.#parts;
     let left = false;
@@ -94,7 +95,7 @@ export class JobRunner {
   #share(job: OpenJob, { endpoint, planned, released, delivered }: JobEndpoint): JobTake {
     if (job.action === "cancel") return { endpoint, limit: Math.min(planned, STEP_ROWS), check: false };
     const lane = this.#lane(job, endpoint);
-    // None of the released deliveries was attempted since the last pass: some may have ended in another way.
+    // None of the released deliveries was attempted since the last pass, so some may have ended in another way.
     const check = released > 0 && released === lane.released;
     lane.released = released;
     const burst = Math.max(1, job.ratePerSecond);

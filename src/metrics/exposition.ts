@@ -1,8 +1,8 @@
 /**
  * Writes the metrics in Prometheus's text format. Only this file knows prom-client.
  *
- * Each metric is declared here alone: a `gauge(…)`, or a family of another type, in the function for its subject. The
- * store and the deliveries are in `parts`; `census` has the counts of deliveries and endpoints, up to 30 s old. The
+ * Each metric is declared only here: as a `gauge(…)`, or a family of another type, in the function for its subject. The
+ * store and the deliveries are in `parts`, and `census` has the counts of deliveries and endpoints, up to 30 s old. The
  * name of a metric is a contract: `docs/interface.md` §8.
  */
 import { Registry, type Metric } from "prom-client";
@@ -27,11 +27,11 @@ interface Family {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram" | "summary";
-  /** Returns the current samples; none if there is nothing to report. */
+  /** Returns the current samples, or none if there is nothing to report. */
   samples(): readonly Sample[] | Promise<readonly Sample[]>;
 }
 
-/** Only endpoints that fail have a series: one for each endpoint would be one for each customer. */
+/** Only failing endpoints have a series: one for each endpoint would mean one for each customer. */
 const FAILING_LIMIT = 100;
 
 /** Returns only the tenant's own series if `tenant` is not null. */
@@ -49,7 +49,7 @@ export function exposition(metrics: Metrics, tenant: string | null): Promise<str
       });
       return { name, help, type, values, aggregator: "sum" };
     };
-    // The library's own classes would have to be updated at each change of a value; this reads the values at each
+    // The library's own classes would have to be updated at each change of a value. This reads the values at each
     // scrape.
     registry.registerMetric({ name, get } as unknown as Metric);
   }
@@ -120,7 +120,7 @@ function countersOf({ parts: { store } }: Metrics): Family[] {
   ];
 }
 
-/** Families about deliveries that wait to be sent. */
+/** The families about deliveries that wait to be sent. */
 function sendingOf({ parts, census }: Metrics): Family[] {
   const { deliveries, damaged, clock } = parts;
   const counted = async (label: string, ...names: ("pending" | "held" | "failed" | "enabled" | "disabled")[]) => {

@@ -1,6 +1,6 @@
 /**
- * The daemon's metrics for Prometheus: `docs/interface.md` §8, where the names are a contract. Events cost nothing more
- * for it than what the store counts anyway; everything else is read when somebody scrapes.
+ * The daemon's metrics for Prometheus: `docs/interface.md` §8, where the names are a contract. They add no cost to an
+ * event beyond what the store counts anyway. Everything else is read when somebody scrapes.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock } from "../clock.ts";
@@ -30,7 +30,7 @@ export class Metrics {
   }
 
   /**
-   * Returns the metrics in Prometheus's text format; only the tenant's own if `tenant` is not null. The writer is
+   * Returns the metrics in Prometheus's text format, or only the tenant's own if `tenant` is not null. The writer is
    * loaded at the first call.
    */
   async text(tenant: string | null): Promise<string> {
@@ -55,7 +55,7 @@ export class RequestTimes {
   }
 }
 
-/** Each sample wakes the process. At 100 ms, most of an idle daemon's wake-ups would be samples. */
+/** Each sample wakes the process. At 100 ms, most of an idle daemon's wake-ups would be for samples. */
 const RESOLUTION_MS = 250;
 const NANOSECONDS = 1e9;
 const QUANTILES = [0.5, 0.9, 0.99, 1];
@@ -84,7 +84,7 @@ export class LoopDelay {
 
   read(): Delays {
     const { count, mean } = this.#monitor;
-    // The monitor measures from timer to timer, so its own interval is not delay.
+    // The monitor measures from timer to timer, so subtract its own interval.
     const delay = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
     const quantiles = QUANTILES.map((quantile) => {
       return [quantile, count === 0 ? 0 : delay(this.#monitor.percentile(quantile * 100))] as const;
@@ -98,13 +98,13 @@ export class LoopDelay {
 
 const SPARING = 20;
 const MOST_KEPT_MS = 30_000;
-/** A scrape waits this long for the count; after that it gets the one before. */
+/** A scrape waits this long for the count. After that it gets the previous one. */
 const PATIENCE_MS = 500;
 const REST_MS = 1;
 
 /**
- * Counts deliveries and endpoints of each kind. No counter is kept per event: the count is taken when somebody asks, in
- * steps with pauses between them, and is used for twenty times as long as it took.
+ * Counts deliveries and endpoints of each kind. No counter is kept per event. Instead the count is taken when somebody
+ * asks, in steps with pauses between them, and is used for twenty times as long as it took.
  */
 class LatestCensus {
   readonly #store: Pick<Store, "statistics">;

@@ -18,7 +18,7 @@ export interface BackupsParts {
   readonly log: Log;
   /** Read at the beginning of each backup. */
   readonly rules: () => BackupRules;
-  /** Aborted when the daemon stops, because a caller that waits for a backup must not delay that. */
+  /** Aborted when the daemon stops, because a caller that is waiting for a backup must not delay that. */
   readonly signal: AbortSignal;
   readonly onFailed?: (detail: string) => void;
 }
@@ -29,7 +29,7 @@ export interface BackupFailure {
 }
 
 const NO_FAILURES: readonly ErrorCode[] = ["backup_running", "shutting_down"];
-/** After a failure the schedule waits for this time, or for its own period if that is shorter. */
+/** After a failure the schedule waits for this long, or for its own period if that is shorter. */
 const AGAIN_MS = 600_000;
 
 export class Backups {
@@ -52,8 +52,8 @@ export class Backups {
   }
 
   /**
-   * `passphrase` seals `secret.key` into the copy. Rejects as `Store.backup` does, and with `shutting_down` when the
-   * daemon stops.
+   * `passphrase` seals `secret.key` into the copy. Rejects like `Store.backup`, and with `shutting_down` when the
+   * daemon is stopping.
    */
   async make(passphrase?: string): Promise<BackupFile> {
     const { store, clock, log, onFailed } = this.#parts;
@@ -79,7 +79,7 @@ export class Backups {
     }
   }
 
-  /** Must be called each minute: makes a backup that is due, also after a restart. */
+  /** Must be called each minute. Makes a backup if one is due, even after a restart. */
   async pass(): Promise<void> {
     const { store, clock } = this.#parts;
     const { every } = this.rules;

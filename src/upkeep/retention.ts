@@ -1,6 +1,6 @@
 /**
  * Prunes rows that are older than `[retention]` allows. The schedule makes a pass for each kind of row. The next pass
- * does what one did not finish because of a full disk or a stop.
+ * completes one that was interrupted by a full disk or a stop.
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -29,16 +29,16 @@ export interface RetentionParts extends Pace {
   readonly rules: () => RetentionRules;
 }
 
-/** Milliseconds of rest for each millisecond of work. Most commits of events then do not wait for this work. */
+/** Milliseconds of rest for each millisecond of work, so that most commits of events do not wait for this work. */
 const REST = 8;
 const MIN_REST_MS = 1;
 /** After a step that took long because of a stall, a longer rest would let the work fall behind. */
 const MAX_REST_MS = 250;
 /** The number of rows in a full step of those store calls that return a count. */
 const STEP_ROWS = 500;
-/** Keys of links are kept for this long, for a customer who says that a link did not work. */
+/** Keys of links are kept for this long, in case a customer says that a link did not work. */
 const PORTAL_KEPT_MS = 3_600_000;
-/** Events that had to stay are not read again before this: for a million failures that is a gigabyte. */
+/** Events that had to stay are not read again before this, because for a million failures that is a gigabyte. */
 const FULL_WALK_MS = 86_400_000;
 
 export class Retention {
@@ -51,7 +51,7 @@ export class Retention {
     this.#parts = parts;
   }
 
-  /** Continues where the last pass ended; once a day it begins at the oldest event. */
+  /** Continues where the last pass ended. Once a day, begins at the oldest event. */
   async pruneEvents(): Promise<void> {
     const { store, clock, log, rules } = this.#parts;
     const { delivered, failed } = rules();
@@ -98,13 +98,13 @@ export class Retention {
     await this.#walk((from) => this.#parts.store.jobs.prune(before, from));
   }
 
-  /** Keys that no longer work are kept as long as entries in the audit log may name them. */
+  /** Keys that are no longer valid are kept as long as entries in the audit log may name them. */
   async pruneKeys(): Promise<void> {
     const before = this.#before(this.#parts.rules().audit);
     await this.#walk((from) => this.#parts.store.keys.prune(before, from));
   }
 
-  /** Keys of portal links are numerous, so they are pruned soon. The audit log says who asked for each. */
+  /** Keys of portal links are numerous, so they are pruned soon. The audit log says who requested each. */
   async prunePortalKeys(): Promise<void> {
     const { clock, store } = this.#parts;
     await this.#count(() => store.keys.prunePortal(clock.now() - PORTAL_KEPT_MS));
@@ -126,7 +126,7 @@ export class Retention {
     await this.#count(() => this.#parts.store.statistics.prune(before));
   }
 
-  /** Removed rows leave free space in the file. Once that is much, most of it is given back to the disk. */
+  /** Removed rows leave free space in the file. When there is much of it, most is returned to the disk. */
   async giveBack(): Promise<void> {
     const { log, store } = this.#parts;
     let bytes = 0;

@@ -1,4 +1,4 @@
-/** Checks that run again and again: of the disk, of damaged endpoints, of the host's clock and of memory. */
+/** Checks that run repeatedly: of the disk, of damaged endpoints, of the host's clock and of memory. */
 import { Alarm } from "../alarm.ts";
 import { type Clock, hostAheadMs } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -76,7 +76,7 @@ export interface DamagedEndpointsParts {
 }
 
 /**
- * Finds endpoints with a part that cannot be read: from the start and each hour. Each is reported once, and listed
+ * Finds endpoints with a part that cannot be read, at the start and then each hour. Each is reported once, and listed
  * until it is repaired.
  */
 export class DamagedEndpoints {
@@ -162,9 +162,9 @@ export class ClockWatch {
   }
 }
 
-/** CPU time in a minute. A process that used more is not idle. */
+/** The CPU time of an idle process in a minute, at most. */
 const REST_MS = 600;
-/** CPU time since memory was last given back. After less, there is too little to give back. */
+/** The CPU time since memory was last returned. After less than this, there is too little to return. */
 const WORTH_MS = 300;
 
 export interface MemoryWatchParts {
@@ -173,7 +173,7 @@ export interface MemoryWatchParts {
   readonly giveBack: () => void;
 }
 
-/** Gives unused memory back, once the process is idle after some work. It checks each minute. */
+/** Returns unused memory to the system, once the process is idle after some work. It checks each minute. */
 export class MemoryWatch {
   readonly #parts: MemoryWatchParts;
   #lookedAt = 0;

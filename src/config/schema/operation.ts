@@ -1,6 +1,6 @@
 /**
- * Settings for what the daemon does on its own, and for what the operator sees: [endpoints], [retention], [metrics],
- * [alerts], [log], [ui].
+ * Settings for the daemon's own chores and for what the operator sees: [endpoints], [retention], [metrics], [alerts],
+ * [log], [ui].
  */
 import type { SettingShape } from "../kinds.ts";
 

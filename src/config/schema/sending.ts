@@ -1,5 +1,5 @@
 /**
- * Settings for how deliveries are made: when, how many at a time, to where, and how they are signed: [retry],
+ * Settings for how deliveries are made: when, how many at a time, where to, and how they are signed: [retry],
  * [delivery], [egress], [signature].
  */
 import type { SettingShape } from "../kinds.ts";
