@@ -81,8 +81,8 @@ export class CarefulSending implements Sending {
   }
 
   /**
-   * Called every second. During a trial nothing else is handed over, so without this one failed commit would hold up all
-   * sending for good.
+   * Called every second. During a trial nothing else is handed over, so without this one failed commit would hold up
+   * all sending for good.
    */
   retry(): void {
     if (!this.#paused && this.#unmarked.length > 0) this.send([]);

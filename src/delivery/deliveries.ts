@@ -39,8 +39,8 @@ export interface Deliveries {
   /** Every reason why nothing is sent, or less than could be. Empty if there is none. */
   readonly halts: readonly Halt[];
   /**
-   * How many of this process's deliveries, since the start, a wrong clock had put off for longer than their ladder
-   * allows.
+   * The number of this process's deliveries, since the start, that a wrong clock had put off for longer than their
+   * ladder allows.
    */
   readonly putOff: number;
   /** Resolves once no attempt starts any more, including tests and attempts requested by hand. */

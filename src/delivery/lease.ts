@@ -16,7 +16,7 @@ import { unawaited } from "../domain/unawaited.ts";
 
 /** Sending stops this long before the lease ends, because an attempt starts a little after it is handed to a sender. */
 const MARGIN_MS = 1000;
-/** How often to poll for what other nodes have committed. */
+/** The interval between polls for commits of other nodes. */
 const NEWS_MS = 50;
 /** Every so many polls, also check whether all sending is paused. */
 const BRAKE_EVERY = 10;
@@ -90,7 +90,7 @@ export class Lease {
   }
 
   /**
-   * Starts nothing more. Other nodes get each endpoint as soon as none of its attempts is on the wire. Those attempts
+   * Starts nothing more. Other nodes get each endpoint as soon as none of its attempts is on the wire. Such attempts
    * are still recorded here.
    */
   stop(): void {

@@ -1,6 +1,6 @@
 import { ALERT_PACE_MS, joined, type AlertType, type Moment, type Notice } from "./alert.ts";
 
-/** Of these, only the latest is true of an endpoint. */
+/** Only the latest of these is true of an endpoint. */
 const STATES: readonly AlertType[] = [
   "webhookd.endpoint_failing",
   "webhookd.endpoint_recovered",

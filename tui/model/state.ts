@@ -54,7 +54,7 @@ export interface State {
 export interface Mouse {
   /** While this is false, the mouse selects text as in any terminal. */
   readonly isOn: boolean;
-  /** Where the button was pressed, until it is released. */
+  /** The place where the button was pressed, until it is released. */
   readonly pressed: { readonly column: number; readonly row: number } | null;
   /** The row that a second click soon after would open. */
   readonly clicked: { readonly row: number; readonly at: number } | null;

@@ -284,7 +284,9 @@ async function answered(
   return { ...json(200, presentKeys(rotation.keys)), tenant };
 }
 
-/** The remembered text is empty: a repeat is answered from the row, because no key is stored with the idempotency key. */
+/**
+ * The remembered text is empty: a repeat is answered from the row, because no key is stored with the idempotency key.
+ */
 function onceOf({ request }: Call): Once<KeyRotation> | undefined {
   return request && { ...request, answer: ({ result }) => (result === "done" ? result : null) };
 }

@@ -23,7 +23,7 @@ import { sendTestEvent } from "./schemas.ts";
  * committed.
  */
 const SLACK_MS = 5000;
-/** How often to ask the store for an attempt that another node makes. */
+/** The interval at which to ask the store for an attempt that another node makes. */
 const LOOK_MS = 50;
 const Wait = flagParameter("wait", "Wait for the attempt, and answer with it.", false);
 

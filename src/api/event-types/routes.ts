@@ -1,4 +1,6 @@
-/** Routes that show, add, replace and delete event types. All tenants share the types, so only operators change them. */
+/**
+ * Routes that show, add, replace and delete event types. All tenants share the types, so only operators change them.
+ */
 import type * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { readOnlyFault, settledType, type StoredType, sunsetFault } from "../../domain/events/catalogue.ts";

@@ -31,7 +31,7 @@ export interface Act {
 
 /** Forget the oldest kind when there are this many. */
 const MAX_FOLDS = 10_000;
-/** How often the counts of refused calls are written. */
+/** The interval at which the counts of refused calls are written. */
 const WRITE_MS = 1000;
 
 /** Calls of one kind within its window. */

@@ -244,7 +244,7 @@ export function costOf(body: Reply["body"]): number {
   return body === null || body instanceof Readable ? 1 : Math.min(Math.max(1, body.length / BYTES), MOST);
 }
 
-/** How often waiting answers are checked. */
+/** The interval at which waiting answers are checked. */
 const TICK_MS = 10;
 const EQUAL_SHARES: TenantShares = new Map();
 

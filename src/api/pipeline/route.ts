@@ -54,7 +54,7 @@ interface Rules {
   readonly path: string;
   /** The scope that a key must have. `any` accepts every key, `open` needs none. */
   readonly access: Scope | "any" | "open";
-  /** How a key for only some endpoints may use the route (reach.ts). If absent, it may not. */
+  /** Says how a key for only some endpoints may use the route (reach.ts). If absent, it may not. */
   readonly reach?: Reach;
   /** The query parameters; others are refused. `any` ignores the query. */
   readonly query?: readonly Parameter[] | "any";
@@ -71,7 +71,7 @@ interface Rules {
 }
 
 /**
- * How a route relates to endpoints, for keys that are for some of them only (reach.ts).
+ * Says how a route relates to endpoints, for keys that are for some of them only (reach.ts).
  *
  * - `endpoint`, `delivery`, `attempt`, `event`, `job`: the `:id` of the path is one of these.
  * - `filter`: `?endpoint=` must be one of the key's endpoints; a key for one endpoint need not name it.

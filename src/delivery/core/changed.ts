@@ -73,7 +73,7 @@ export function withdrawn(memory: Memory, deliveries: readonly EventDelivery[]):
   return endpoints;
 }
 
-/** The sender gave these claims back unstarted. Those that may still be sent are handed over again. */
+/** The sender gave these claims back unstarted. The claims that may still be sent are handed over again. */
 export function givenBack(memory: Memory, claims: readonly Claim[]): Effects {
   const effects = new Effects();
   handOver(memory, claims, effects);

@@ -18,7 +18,8 @@ export interface Dialled {
 }
 
 /**
- * How long an address may stay silent before the next one is tried in parallel (RFC 8305, Connection Attempt Delay).
+ * The time that an address may stay silent before the next one is tried in parallel (RFC 8305, Connection Attempt
+ * Delay).
  */
 const NEXT_AFTER_MS = 250;
 /** A name with a thousand addresses must not make us dial a thousand hosts. */

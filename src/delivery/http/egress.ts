@@ -28,7 +28,7 @@ export interface Network {
   readonly secureContext?: SecureContext;
   /** The time that a body may take after its header block. */
   readonly bodyMs?: number;
-  /** How long a receiver must have been silent before its connections are reused. 0 for no wait. */
+  /** The time that a receiver must have been silent before its connections are reused. 0 for no wait. */
   readonly restMs?: number;
 }
 

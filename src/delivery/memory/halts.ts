@@ -101,8 +101,7 @@ const SILENT_LIMIT = 10_000;
 /**
  * Decides whether nothing at all can be reached, which is our own fault and uses up no rung. There are two proofs:
  * - for as long as an attempt may take, at least three hosts were tried, and no look-up and no connection to any of
- *   them got
- *   an answer (a refusal is one, and so is "there is no such name");
+ *   them got an answer (a refusal is one, and so is "there is no such name");
  * - this host itself says that it is cut off (it has no route, or no resolver), and no receiver has given a sign for a
  *   moment.
  *

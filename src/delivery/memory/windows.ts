@@ -183,7 +183,7 @@ export class Window implements Scheduled {
   overflows = false;
   #overflowedMeanwhile = false;
   #horizon = BEGINNING;
-  /** How far first attempts have been read, past a backlog that is due before them. It has no other meaning. */
+  /** First attempts have been read this far, past a backlog that is due before them. It has no other meaning. */
   #readAhead = BEGINNING;
   /** The lowest position noted during a read, because the read may not have seen it. */
   #notedMeanwhile: Position | null = null;

@@ -27,7 +27,7 @@ const DEAD_SHARE = 1 / 4;
  * would use up its backlog's rungs and a whole core.
  */
 const DEAD_PER_SECOND = 500;
-/** How long an endpoint waits if its destination is full. */
+/** The time that an endpoint waits if its destination is full. */
 const FULL_MS = 20;
 /** The maximum number of idle endpoints to remember, with their caps and whether they were dead. */
 const IDLE_LIMIT = 16_384;

@@ -68,8 +68,8 @@ export class PacedJobs {
   }
 
   /**
-   * Takes back the deliveries of the endpoint that wait here. Those that were handed over are taken back from its queue
-   * instead.
+   * Takes back the deliveries of the endpoint that wait here. The ones that were handed over are taken back from its
+   * queue instead.
    */
   forget(endpoint: string): Send[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.endpoint === endpoint);

@@ -10,7 +10,7 @@ import { BY_STATUS, OTHER_STATUS } from "./by-status.ts";
 export interface Trouble {
   readonly error: AttemptError | null;
   readonly status: number | null;
-  /** How long attempts have been failing in this way, in milliseconds. */
+  /** The time for which attempts have been failing in this way, in milliseconds. */
   readonly lastsMs: number;
   /** True if all of its deliveries have failed for good. */
   readonly isOver?: boolean;

@@ -77,7 +77,7 @@ export function isInconclusive(evidence: Evidence): boolean {
   return evidence === "silence" || evidence === "no_look_up" || evidence === "cut_off";
 }
 
-/** What happened to the response body after a final header block had decided the attempt. It changes nothing. */
+/** The fate of the response body after a final header block had decided the attempt. It changes nothing. */
 export type BodyError = "timeout" | "connection_closed" | "bad_response";
 
 /**

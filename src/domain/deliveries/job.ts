@@ -15,7 +15,7 @@ export type JobAction = (typeof JOB_ACTIONS)[number];
 export const JOB_STATUSES = ["running", "paused", "done", "cancelled"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** How to resume after a canary failed: with another canary, or with all remaining deliveries at once. */
+/** The way to resume after a canary failed: with another canary, or with all remaining deliveries at once. */
 export type AfterCanary = "canary" | "send_all";
 
 /** The statuses that each action applies to. Without a status in the filter, the first entry is used. */

@@ -17,7 +17,8 @@ export interface Receiving {
 }
 
 /**
- * True if deliveries may be opened for the endpoint. During a sweep they may not, because the sweep would cancel them too.
+ * True if deliveries may be opened for the endpoint. During a sweep they may not, because the sweep would cancel them
+ * too.
  */
 export function mayReceive({ enabled, deleted, cancelTo }: Receiving): boolean {
   return enabled && !deleted && cancelTo === null;

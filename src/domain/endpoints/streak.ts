@@ -1,6 +1,6 @@
 /**
- * The streak of an endpoint: its latest results, and its failures in a row. `isFailing` is the one rule that says when an
- * endpoint is failing; alerts, metrics and `webhookd status` all use it.
+ * The streak of an endpoint: its latest results, and its failures in a row. `isFailing` is the one rule that says when
+ * an endpoint is failing; alerts, metrics and `webhookd status` all use it.
  */
 import type { Outcome, Trigger } from "../deliveries/attempt.ts";
 

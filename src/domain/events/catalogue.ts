@@ -23,7 +23,7 @@ export interface TypeLife {
   readonly deprecatedAt: number | null;
   /** The time at which its events are expected to end. */
   readonly sunsetAt: number | null;
-  /** True if no further endpoint may choose it. Those that chose it still receive it. */
+  /** True if no further endpoint may choose it. Endpoints that chose it still receive it. */
   readonly archived: boolean;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Checks which URLs may be registered. The WHATWG parser repairs its input: it drops tabs and newlines inside a host,
  * turns `\` into `/`, decodes percent signs, and reads `0x7f.1` as an address. So this checks the raw text before
- * parsing and the parsed form after it, in the order of `docs/interface.md` (Codes), and reports the first fault. What
- * protects the network is the egress guard at the connection.
+ * parsing and the parsed form after it, in the order of `docs/interface.md` (Codes), and reports the first fault. The
+ * network itself is protected by the egress guard at the connection.
  */
 import { isIP } from "node:net";
 import type { AddressFault, AddressPolicy, Call } from "./address.ts";

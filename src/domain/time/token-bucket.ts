@@ -48,7 +48,7 @@ export class TokenBucket {
 
 /** A timer may be this late without losing a start, as far as the bound allows. */
 const LATE_MS = 10;
-/** Where the bound does not allow that, a timer may be this late at the cost of a slower pace. */
+/** If the bound does not allow that, a timer may be this late at the cost of a slower pace. */
 const LATE_AT_A_PRICE_MS = 4;
 
 /**

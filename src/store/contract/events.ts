@@ -28,7 +28,10 @@ export interface EventStore {
    * on the wire is still recorded, and a success makes its delivery `delivered`.
    */
   cancel(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal>;
-  /** Cancels the event, then erases its data and the responses to it. Its rows stay. A second erasure keeps the time of the first. */
+  /**
+   * Cancels the event, then erases its data and the responses to it. Its rows stay. A second erasure keeps the time of
+   * the first.
+   */
   erase(tenant: string | null, event: string, now: number): Promise<Withdrawal>;
   /**
    * Returns by how many milliseconds ids are ahead of the clock, because the last one was made while the clock was

@@ -171,8 +171,8 @@ export interface Ownership {
   /** The slots of endpoints, or `everything` on a store of one process, where the other methods need not be called. */
   readonly endpoints: "everything" | OwnedSlots;
   /**
-   * How long this holds, in milliseconds of monotonic time from the beginning of the call. A process that has not
-   * renewed it by then has lost everything, even if nobody told it so, and must start nothing more.
+   * The time for which this holds, in milliseconds of monotonic time from the beginning of the call. A process that has
+   * not renewed it by then has lost everything, even if nobody told it so, and must start nothing more.
    */
   readonly holdsForMs: number;
 }

@@ -228,7 +228,8 @@ export interface Attempt {
   readonly detail: string;
   readonly remoteAddress: string | null;
   /**
-   * Whether the endpoint's current secret signed the specified header, or an earlier one. Null if nothing was signed.
+   * Tells apart whether the endpoint's current secret signed the specified header, or an earlier one. Null if nothing
+   * was signed.
    */
   readonly secret: "current" | "previous" | null;
   readonly phases: Phases;

@@ -17,7 +17,7 @@ export interface State {
   readonly source: string;
   /** The id of the list of changes. Null if no daemon has the store. */
   readonly log: string | null;
-  /** How far the changes in the list have been copied. */
+  /** The place in the list up to which changes have been copied. */
   readonly seen: number;
   readonly table: number;
   readonly after: Place | null;

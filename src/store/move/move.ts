@@ -15,7 +15,7 @@ import { FACTS, TABLES } from "./tables.ts";
 
 /** Once a round takes less than this, the rest takes about as long while no daemon runs. */
 const QUICK_MS = 1000;
-/** How often to check whether the daemon was stopped. */
+/** The interval at which to check whether the daemon was stopped. */
 const LOOK_MS = 100;
 
 export interface MoveOptions extends FilePlace {

@@ -22,7 +22,7 @@ const LEASE = "now() + $2 * interval '1 millisecond'";
 /** After this time, a node keeps its name. */
 const SETTLES = "interval '15 seconds'";
 
-/** How often to check whether another process's lease has run out. */
+/** The interval at which to check whether another process's lease has run out. */
 const LOOK_MS = 250;
 
 /** An owner that has a row of its own. */
@@ -152,7 +152,7 @@ export function lost(onLost: (error: Error) => void, what: string): Error {
   return storageUnavailable();
 }
 
-/** What a start does while another process has the store. */
+/** The behaviour of a start while another process has the store. */
 export interface Wait {
   /** True if it waits for as long as it takes, even while the other process renews its lease. */
   readonly isStandby: boolean;

@@ -11,7 +11,7 @@ import { NO_CHANGES, type NotifiedChanges } from "./engine/owner.ts";
 
 const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
 type Kind = (typeof KINDS)[number];
-/** How long a caller waits for another node to be notified, and how often it checks. */
+/** The time that a caller waits for another node to be notified, and the interval of its checks. */
 const PATIENCE_MS = 2000;
 const LOOK_MS = 25;
 

@@ -91,7 +91,7 @@ export class NodeStream implements SharedStream {
       this.life = row!.life;
     }
     const wanted = this.isWanted;
-    // From now on everything is reported. What came before was not.
+    // From now on everything is reported. Earlier activity was not.
     if (wanted && !this.#tells) this.#gaps++;
     const gaps = this.#gaps;
     if (wanted && gaps > this.#toldGaps) await this.tell(null);

@@ -37,7 +37,7 @@ export interface FoundKey {
   readonly from: "sealed" | "given" | "there";
   /** Named in messages. */
   readonly file: string;
-  /** Whether the key is already in place, or must be written into the data directory, or to its place outside of it. */
+  /** `there` if the key is in place. Otherwise it goes into the data directory, or to its place outside of it. */
   readonly place: "there" | "beside" | "elsewhere";
 }
 
@@ -99,7 +99,7 @@ function fits(key: Buffer, { check }: NeededKey): boolean {
   return new Box(key, () => new Uint8Array()).opensCheck(check);
 }
 
-/** Where to extract the `secret.key` that is sealed in a backup. The store stays as it is. */
+/** The options for extracting the `secret.key` that is sealed in a backup. The store stays as it is. */
 export interface RestoreKeyOptions extends KeyPlace {
   readonly backup: string;
   readonly passphrase: (() => Promise<string | null>) | null;

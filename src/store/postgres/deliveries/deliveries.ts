@@ -160,8 +160,9 @@ export class PostgresDeliveries implements DeliveryStore {
 
   async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]) {
     const all = batches.flat();
-    // Every transaction that locks an endpoint and its deliveries begins with the endpoint, so that two of them cannot wait
-    // for each other. Publishes in the same transaction have locked it by now; the deliveries are locked after this.
+    // Every transaction that locks an endpoint and its deliveries begins with the endpoint, so that two of them cannot
+    // wait for each other. Publishes in the same transaction have locked it by now; the deliveries are locked after
+    // this.
     const identities = await this.#identify(
       tx,
       all.map(({ claim }) => claim),

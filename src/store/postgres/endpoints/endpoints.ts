@@ -25,7 +25,7 @@ import { SORTED_BY, stringsOf, targetOf } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
 
 const CANCEL_AGAIN_MS = 1000;
-/** How long to wait before the first background step, and between steps, so that others can commit first. */
+/** The time to wait before the first background step, and between steps, so that others can commit first. */
 const SWEEP_AFTER_MS = 100;
 const GIVE_WAY_MS = 50;
 /** The number of endpoints to name if a type is still in use. */

@@ -52,8 +52,8 @@ export class Health {
   }
 
   /**
-   * Must be called after the commit that enables the endpoint. If another node owns the endpoint, that node is notified,
-   * and keeps the streak.
+   * Must be called after the commit that enables the endpoint. If another node owns the endpoint, that node is
+   * notified, and keeps the streak.
    */
   async restart({ id, number: endpoint }: { readonly id: string; readonly number: number }): Promise<void> {
     if (this.#engine.owner.owns?.(id) === false) return this.forget(endpoint);

@@ -73,7 +73,7 @@ export function columnOf(values: readonly unknown[], kind: Kind): Buffer | reado
     if (size === null) return values;
     bytes += size;
   }
-  // Where columns stand side by side, the server pads a shorter one with NULL.
+  // If columns stand side by side, the server pads a shorter one with NULL.
   if (nulls === values.length) return [];
   const to = Buffer.allocUnsafe(bytes);
   // There is one dimension, whose first index is 1.

@@ -12,7 +12,8 @@ import { faultOf } from "../fault.ts";
 import { configsOf, pidOf, pooled, Session, within, type Settings } from "./session.ts";
 import { Pulse, type Silence } from "./pulse.ts";
 
-/** How long a caller waits for a commit, how long it waits once the answer was lost, and how often it asks for it. */
+/** The time that a caller waits for a commit, the time that it waits once the answer was lost, and the interval at
+ * which it asks for the answer. */
 const COMMIT_MS = 10_000;
 const ASK_MS = 2000;
 const ASK_AGAIN_MS = 250;

@@ -1,7 +1,7 @@
 /**
- * The health of endpoints. Streaks are kept in memory, and those that changed are written once a second. Open and failed
- * deliveries are counted when somebody asks, along an index and up to a limit, because counters would cost every commit
- * a write for each endpoint that it touches.
+ * The health of endpoints. Streaks are kept in memory, and those that changed are written once a second. Open and
+ * failed deliveries are counted when somebody asks, along an index and up to a limit, because counters would cost every
+ * commit a write for each endpoint that it touches.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
