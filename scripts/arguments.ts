@@ -1,4 +1,4 @@
-/** Reads the arguments of the project's scripts. `--help` prints the usage, and so does a call that cannot be read. */
+/** Reads the arguments of the project's scripts. `--help` prints the usage, and so does an invalid call. */
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 
 type Parsed<Options extends ParseArgsOptionsConfig> = ReturnType<

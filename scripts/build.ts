@@ -23,21 +23,21 @@ export interface Bundle {
   readonly size: number;
   /** esbuild's report on the program's files. */
   readonly program: Metafile;
-  /** The same for the parts that are compiled. */
+  /** The same report for the parts that are compiled. */
   readonly parts: Metafile;
-  /** The same for the packages that few daemons need. */
+  /** The same report for the packages that few daemons need. */
   readonly rare: Metafile;
-  /** The same for the threads. */
+  /** The same report for the threads. */
   readonly threads: readonly Metafile[];
-  /** The same for the portal. */
+  /** The same report for the portal. */
   readonly portal: Metafile;
-  /** The paths in package-lock.json of the packages that the addons belong to. */
+  /** The paths in package-lock.json of the packages that contain the addons. */
   readonly addons: readonly string[];
 }
 
 /**
- * Bundles for `target`, a platform and processor as Node names them (`linux-x64`), or for several at once. Whatever was
- * in `directory` before is removed. If this machine is the only target, the bundle is compiled too, by `node`, which
+ * Bundles for `target`, a platform and processor as Node names them (`linux-x64`), or for several at once. Anything
+ * already in `directory` is removed. If this machine is the only target, the bundle is compiled too, by `node`, which
  * must be the Node that it will run on.
  */
 export async function bundle(
@@ -90,7 +90,8 @@ interface Threads {
 }
 
 /**
- * Bundles the threads as CommonJS. A thread is started from its source, and text without a file cannot be an ES module.
+ * Bundles the threads as CommonJS. A thread is started from its source, and source without a file cannot be an ES
+ * module.
  */
 async function bundleThreads(define: Record<string, string>, directory: string): Promise<Threads> {
   const threads: Threads = { files: {}, metafiles: [] };
@@ -101,7 +102,7 @@ async function bundleThreads(define: Record<string, string>, directory: string):
       outfile: join(directory, `${name}-thread.cjs`),
       write: false,
       format: "cjs",
-      // Their text is not a file, so there is no file beside it.
+      // Their source is not in a file, so there is no file beside it.
       define: { ...define, "import.meta.url": "undefined" },
     });
     requireSelfContained(metafile);
@@ -122,7 +123,7 @@ async function bundlePortal(directory: string) {
   return { files: kept, metafile };
 }
 
-/** The modules that work on a store, the daemon among them. A command that needs one of them loads all at once. */
+/** The modules that work on a store, including the daemon. A command that needs one of them loads all of them. */
 const PARTS = [
   "src/daemon.ts",
   "src/daemon/reloaded.ts",
@@ -168,7 +169,7 @@ async function bundleModules(
   return metafile;
 }
 
-/** Leaves the program uncompressed, because every command would wait until it is unpacked. */
+/** Leaves the program uncompressed, because every command would have to wait for it to be unpacked. */
 async function bundleProgram(define: Record<string, string>, directory: string): Promise<Metafile> {
   const { metafile, outputFiles } = await build({
     ...common,
@@ -177,7 +178,7 @@ async function bundleProgram(define: Record<string, string>, directory: string):
     write: false,
     // In an ES module, the dashboard's layout can await its WebAssembly before anything that imports it.
     format: "esm",
-    // This is text, because every command would create the object.
+    // This is a string, because every command would create the object.
     define: { ...define, ...scriptsOwn, __COMMANDS__: JSON.stringify(JSON.stringify(await commandsTyped())) },
     plugins: [compiledParts, ...common.plugins, required],
     banner: { js: `(async function ${GIVEN}` },
@@ -208,7 +209,7 @@ function hex(unit: string): string {
   return unit.charCodeAt(0).toString(16).padStart(4, "0");
 }
 
-/** Imports of the parts by the program lead to the compiled parts. */
+/** Redirects the program's imports of the parts to the compiled parts. */
 const compiledParts: Plugin = {
   name: "compiled-parts",
   setup({ onResolve, onLoad }) {
@@ -223,7 +224,7 @@ const compiledParts: Plugin = {
   },
 };
 
-/** Imports of rare packages by the parts lead to their own bundle. */
+/** Redirects the parts' imports of rare packages to a separate bundle. */
 const rarePackages: Plugin = {
   name: "rare-packages",
   setup({ onResolve, onLoad }) {
@@ -278,13 +279,13 @@ const unused: Plugin = {
 
 /**
  * Delays `require` of these modules until a member is read. An import reads every member, and Node creates some of them
- * only then: its fetch, WebSocket and the list of trusted certificates, 20 ms each; diffs, streams of files. It would
- * also load TLS and HTTP/2, which most processes never use.
+ * only then: its fetch, WebSocket and the list of trusted certificates, 20 ms each; diffs, file streams. It would also
+ * load TLS and HTTP/2, which most processes never use.
  */
 const unread: Plugin = {
   name: "unread",
   setup({ initialOptions, onResolve, onLoad }) {
-    // The daemon needs the excluded two at once.
+    // The daemon needs the two excluded ones at once.
     const filter =
       initialOptions.format === "esm"
         ? /^(node:)?(https?|http2|tls|util|fs|crypto)$/
@@ -337,8 +338,8 @@ const plainWarnings: Plugin = {
 };
 
 /**
- * Stops pino from looking up its caller, which only transports need, and webhookd has none. V8 would search all source
- * of the daemon for line ends.
+ * Stops pino from looking up its caller, which only transports need, and webhookd has none. V8 would search all of the
+ * daemon's source for line ends.
  */
 const anyCaller: Plugin = {
   name: "any-caller",
@@ -375,7 +376,7 @@ const common = {
   bundle: true,
   platform: "node",
   target: "node24",
-  // Names are kept, so that a stack trace in somebody's log can be read.
+  // Keep names, so that a stack trace in somebody's log is readable.
   minifySyntax: true,
   minifyWhitespace: true,
   // scripts/release/licences.ts collects them, with the licences.

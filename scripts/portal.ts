@@ -94,7 +94,7 @@ const CACHE = join(root, ".cache/portal.json");
 
 interface Cache {
   readonly sources: readonly string[];
-  /** The times at which the sources were changed. */
+  /** The times at which the sources were last changed. */
   readonly stamp: string;
   readonly files: readonly (Pick<KeptFile, "path" | "type"> & { readonly br: string })[];
 }
@@ -117,7 +117,7 @@ export async function portalOfCheckout(): Promise<readonly KeptFile[]> {
   if (known !== null && stampOf(known.sources) === known.stamp)
     return known.files.map(({ br, ...file }) => ({ ...file, br: Buffer.from(br, "base64") }));
   const { files, metafile } = await buildPortal(5);
-  // A package changes with the lockfile.
+  // A package changes only with the lockfile.
   const own = Object.keys(metafile.inputs).filter((path) => !path.includes("node_modules/"));
   const sources = [
     ...own,

@@ -1,6 +1,6 @@
 /**
  * Refuses each `void` before a promise, which would hide a rejection that ends the process. The lint rule for promises
- * sees it only where it is a statement of its own. The API of the TypeScript compiler knows what stands behind a `void`.
+ * sees it only as a separate statement. The API of the TypeScript compiler knows what comes after a `void`.
  */
 import { relative } from "node:path";
 import type { Expression, Node } from "typescript/unstable/ast";

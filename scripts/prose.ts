@@ -18,7 +18,7 @@ const SUBJECT_LENGTH = 72;
 
 /**
  * A comment or sentence that begins with one of these words is nearly always a noun phrase that only its author can
- * complete: "Whether it is new.", "Of all senders." The few good sentences among them are easy to turn around.
+ * complete: "Whether it is new.", "Of all senders." The few good sentences among them are easy to rephrase.
  */
 const FRAGMENT =
   /^(?:(?:to|of|from|by|with|for|in|on|at) (?:what|whom|which)|what|whether|of|how|those|who|whom|whose|which|where|why|that which)\b(?!['’])/iu;
@@ -79,7 +79,7 @@ function faultsOfFiles(): string[] {
   });
 }
 
-/** The environment for git in the repository of a given folder: a hook's variables would name another repository. */
+/** The environment for git in a given repository. The variables that git sets in a hook would name another one. */
 export const OWN_REPOSITORY = {
   ...process.env,
   GIT_DIR: undefined,
@@ -104,8 +104,8 @@ function git(directory: string, ...args: string[]): string | null {
 
 /**
  * Returns the offences in the subjects of the commits since `base`. A shallow clone that does not reach back to `base`
- * holds only later commits, so that all of its commits count. Without git, or in a source archive, there are none; nor
- * in a repository without `base`, where the source was copied into another project.
+ * holds only later commits, so that all of its commits count. Returns none without git, in a source archive, or in a
+ * repository without `base`, where the source was copied into another project.
  */
 export function faultsOfCommits(directory: string, base: string): string[] {
   // An archive may be unpacked inside another project's checkout: its commits are not ours.

@@ -1,5 +1,5 @@
 /**
- * Starts the daemon that `npm run route` watches. It runs as `serve` starts it, except for its chores, which no event
+ * Starts the daemon that `npm run route` watches. It runs as under `serve`, except for its chores, which no event
  * passes.
  */
 import { systemClock, type Clock } from "../src/clock.ts";

@@ -22,7 +22,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Only files that each of these events passes are listed. */
 const EVENTS = 5;
 const WARM_UP = 30;
-/** The daemon uses a connection again after it has been silent for this long. */
+/** The daemon reuses a connection once it has been silent for this long. */
 const SILENT_MS = 3000;
 /** The result of an attempt is recorded within milliseconds. */
 const LOOK_MS = 50;
@@ -62,7 +62,7 @@ const [url, inspectorUrl] = await Promise.all([
   lineOf(daemon.stderr, (line) => /Debugger listening on (ws:\S+)/u.exec(line)?.[1] ?? null),
 ]);
 const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
-// Publishers send hardly anything but events, and a connection that has carried another request is read by other code.
+// Publishers send hardly anything but events, and different code reads a connection that has carried another request.
 const registration = {
   url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
   events: ["goal.achieved"],
@@ -94,7 +94,9 @@ if (values.write) {
 console.log(values.json ? JSON.stringify(route) : listed(route));
 process.exit(0);
 
-/** Sends head and body in one piece, even on a busy machine, because other code reads a request in two pieces. */
+/**
+ * Sends head and body in one piece, even on a busy machine, because different code reads a request that comes in two.
+ */
 async function post(path: string, body: object, agent: Agent): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const sent = request(url + path, { method: "POST", headers, agent }).end(JSON.stringify(body));

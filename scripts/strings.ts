@@ -1,6 +1,6 @@
 /**
- * Prints strings that users read, drawn at random, to be read aloud: sentences of the pages written by hand, and texts
- * of the program. The same seed draws the same strings from the same checkout.
+ * Prints strings that users read, drawn at random, for proofreading: sentences of the hand-written pages, and texts of
+ * the program. The same seed draws the same strings from the same checkout.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ type Node = { readonly type: string; readonly start: number; readonly end: numbe
 const isNode = (value: unknown): value is Node => typeof (value as Node | null)?.type === "string";
 
 /**
- * Returns the text of a literal, of a template (with "…" for its expressions), or of several joined by "+"; null for
+ * Returns the text of a literal, of a template (with "…" for its expressions), or of several joined by "+". Null for
  * any other node.
  */
 function textOf(node: Node): string | null {
@@ -73,7 +73,7 @@ function ofProgram(file: string): Found[] {
   return found;
 }
 
-/** Returns the sentences, cells of tables and headings of a page, without its blocks of code. */
+/** Returns the sentences, table cells and headings of a page, without its code blocks. */
 function ofPage(file: string): Found[] {
   const found: Found[] = [];
   let block: string[] = [];

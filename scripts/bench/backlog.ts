@@ -17,7 +17,7 @@ const SETTLE_MS = 10_000;
 interface Side {
   readonly name: string;
   readonly plan: SeedPlan;
-  /** The path of the dead endpoint. If null, a port on which nobody listens. */
+  /** The path of the dead endpoint. Null for a port on which nobody listens. */
   readonly path: string | null;
   readonly goal: boolean;
   readonly samples: Sample[];
@@ -27,7 +27,7 @@ interface Sample {
   readonly p50: number;
   readonly p99: number;
   readonly cores: number;
-  /** Attempts per second to the dead endpoint, as far as they reach a receiver. */
+  /** Attempts per second to the dead endpoint that reach a receiver. */
   readonly dead: number;
   readonly refused: number;
   readonly faults: number;

@@ -1,5 +1,6 @@
 /**
- * The smallest possible sender: signs, posts, keeps nothing. Arguments: a port, a secret and a number of connections.
+ * The smallest possible sender: signs and posts, but keeps nothing. Arguments: a port, a secret and a number of
+ * connections.
  */
 import { createHmac, createSecretKey } from "node:crypto";
 import { Pool, type Dispatcher } from "undici";

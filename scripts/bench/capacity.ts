@@ -208,7 +208,7 @@ async function load(
 
 const NO_LATENCY: Latency = { p50: Number.NaN, p99: Number.NaN, count: 0 };
 
-/** Returns the next message of a child. Rejects if the child ends before it. */
+/** Returns the next message of a child. Rejects if the child ends first. */
 export async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`a process ended with ${String(code)}`)));
   const [message] = (await Promise.race([once(child, "message"), ended])) as [T];

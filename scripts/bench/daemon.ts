@@ -37,7 +37,7 @@ export interface DaemonOptions {
   readonly profile?: boolean;
   /** More settings, as environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The data directory that contains the first key. If not given, its own. */
+  /** The data directory that contains the first key. If absent, its own. */
   readonly keyDir?: string;
 }
 

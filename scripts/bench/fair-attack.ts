@@ -1,11 +1,13 @@
-/** Takes more than its share of a daemon, until this process is killed. The argument describes one kind of attack. */
+/** Takes more than its share of a daemon until this process is killed. The argument describes one kind of attack. */
 import { connect, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { FLOOD_TYPE } from "./payload.ts";
 import { worstData, worstFilter } from "./worst-filters.ts";
 
 export interface Attack {
-  /** `spin` does not touch the daemon and uses up the machine, with as many threads as there are connections. */
+  /**
+   * `spin` does not touch the daemon. It only keeps the machine busy, with as many threads as there are connections.
+   */
   readonly kind: "batches" | "headers" | "gets" | "links" | "worst events" | "filter tests" | "malformed" | "spin";
   readonly port: number;
   readonly connections: number;
@@ -14,9 +16,9 @@ export interface Attack {
   readonly path: string;
   /** The type of the events in batches. If the daemon does not know the type, it refuses each batch. */
   readonly type?: string;
-  /** The number of requests that each connection sends without waiting. If not given, 1. */
+  /** The number of requests that each connection sends without waiting. If absent, 1. */
   readonly pipelined?: number;
-  /** The number of addresses that connections use in turn. If not given, 1. */
+  /** The number of addresses that connections use in turn. If absent, 1. */
   readonly addresses?: number;
 }
 
@@ -28,9 +30,9 @@ const AGAIN_MS = 20;
 const attack = JSON.parse(process.argv[2]!) as Attack;
 const requests = (attack.keys ?? [null]).map((key) => requestOf(attack, key));
 const begin = attack.kind === "spin" ? () => void new Worker("for (;;);", { eval: true }) : open;
-// The attacker's own work must not delay the victim, so connections open one after the other.
+// The attacker's own work must not delay the victim, so connections open one after another.
 for (let index = 0; index < attack.connections; index++) setTimeout(begin, (index * 200) / attack.connections, index);
-// The input ends when the bench ends, in whatever way.
+// The input ends when the bench ends, for whatever reason.
 process.stdin.on("end", () => process.exit()).resume();
 
 function open(index: number): void {
@@ -57,7 +59,7 @@ function open(index: number): void {
 /** Sends the next request as soon as one is answered. The response of a stream never ends. */
 function sendAgain(socket: Socket, request: Buffer): void {
   let head = "";
-  /** The bytes of the body that are still to come. */
+  /** The number of body bytes that are still to come. */
   let missing = 0;
   socket.on("data", (chunk: Buffer) => {
     const skipped = Math.min(missing, chunk.length);

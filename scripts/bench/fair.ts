@@ -1,7 +1,7 @@
 /**
- * Measures how a tenant that publishes 50 events and lists five times per second is affected by another one that takes
- * more than its share, and if the operator still gets responses over the socket. P20. Windows with and without the
- * attack alternate on one daemon. A case takes a little more than a minute, all of them twenty minutes.
+ * Measures how a tenant that publishes 50 events and lists five times per second is affected by another tenant that
+ * takes more than its share, and whether the operator still gets responses over the socket. P20. Windows with and
+ * without the attack alternate on one daemon. A case takes a little more than a minute, all of them twenty minutes.
  */
 import { spawn } from "node:child_process";
 import { request } from "node:http";
@@ -29,7 +29,7 @@ const LIST_EVERY_MS = 200;
 const STATUS_EVERY_MS = 100;
 /** By then Node has compiled most of the hot code, so that the first windows are not the slow ones. */
 const WARM_MS = 4000;
-/** The time until an attack has its full strength, and until its effects have passed. */
+/** The time until an attack reaches its full strength, and until its effects have passed. */
 const SWELL_MS = 1500;
 const CALM_MS = 3000;
 /** A response or an arrival that takes longer counts as missing. */
@@ -92,7 +92,7 @@ const linkKeys: KeysOf = ({ trial: { daemon }, key }) =>
     }),
   );
 
-/** The other tenant has so many endpoints, each with another filter that takes long, and none takes an event. */
+/** The other tenant has this many endpoints, each with a different slow filter, none of which accepts an event. */
 const filtering =
   (filters: number, kind: "worst events" | "filter tests", connections: number): Case =>
   async (trouble) => {
@@ -177,7 +177,7 @@ const IN_ONE_TURN: readonly string[] = ["fan-out"];
 
 export const FAIR_CASES: readonly string[] = Object.keys(CASES);
 
-/** Returns how many turns each side has, with windows of so many seconds. */
+/** Returns how many turns each side has, with windows of this many seconds. */
 export function turnsFor(seconds: number): number {
   return Math.ceil(EVENTS / (PER_SECOND * seconds));
 }

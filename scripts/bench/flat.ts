@@ -1,4 +1,4 @@
-/** Measures how a million waiting deliveries affect the others: P7. */
+/** Measures how a million waiting deliveries affect other events: P7. */
 import { DaemonUnderTest, type DaemonOptions } from "./daemon.ts";
 import { atMost, Measures, none, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
@@ -9,7 +9,7 @@ import { Trial } from "./trial.ts";
 const SECONDS = 4;
 const ROUNDS = 2;
 const SETTLE_MS = 15_000;
-/** The shortest counts, because other work only ever makes a start longer. */
+/** The shortest start counts, because other work can only make a start longer. */
 const STARTS = 4;
 /** Both have ten thousand endpoints, so that only the backlog differs. */
 export const FEW: SeedPlan = { pending: 10_000, endpoints: 10_000, tenant: "waiting", as: "retry" };

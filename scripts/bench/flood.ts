@@ -1,6 +1,6 @@
 /**
- * Publishes without waiting until far more events are acked than memory holds. Measures how long the late ones wait, if
- * first attempts keep the order of their commits, and how an endpoint of another tenant is affected. P19.
+ * Publishes without waiting until far more events are acked than memory holds. Measures how long the late ones wait,
+ * whether first attempts keep the order of their commits, and how an endpoint of another tenant is affected. P19.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, Measures, none, ratios, type Measure } from "./measure.ts";

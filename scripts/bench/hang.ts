@@ -1,4 +1,4 @@
-/** Measures how endpoints are affected if a tenth of a thousand endpoints never responds: P8. */
+/** Measures how the others are affected if a tenth of a thousand endpoints never responds: P8. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { atLeast, atMost, Measures, none, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
@@ -70,7 +70,7 @@ async function run(sick: "/ok" | "/hang", { threads, seconds }: BenchOptions): P
   return { healthyPerSecond, p50, p99, rssMiB: window.rssMiB, faults: faults(site.ledger, lost) };
 }
 
-/** Works for the index of an endpoint and for the number of an event: event n goes to endpoint n modulo their count. */
+/** Takes the index of an endpoint or the number of an event: event n goes to endpoint n modulo their count. */
 function isHealthy(index: number): boolean {
   return index % HANGS_EVERY !== 0;
 }

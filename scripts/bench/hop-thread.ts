@@ -1,4 +1,4 @@
-/** The other end of a sender's port, at which each send ends as soon as it arrives. */
+/** The other end of a sender's port, where each send ends as soon as it arrives. */
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../src/clock.ts";
 import type { Sender } from "../../src/delivery/send/sender.ts";

@@ -12,7 +12,7 @@ import { rssMiB } from "./usage.ts";
 /** A whole minute, because it includes one sweep for lost deliveries. */
 const SECONDS = 60;
 const ROUNDS = 1;
-/** A start leaves compiled code and garbage behind, which are cleaned up after some seconds. */
+/** A start leaves compiled code and garbage behind, which is cleaned up after some seconds. */
 const WARM_MS = 20_000;
 const FLOOD_MS = 8000;
 const SETTLE_MS = 15_000;

@@ -26,12 +26,12 @@ const COUNTERS = {
 } as const;
 type Counter = keyof typeof COUNTERS;
 
-/** The largest number of events in a run. Unused pages cost nothing. */
+/** The maximum number of events in a run. Unused pages cost nothing. */
 const CAPACITY = 16_000_000;
 
 export class Ledger {
   readonly memory: LedgerMemory;
-  /** Milliseconds of `monotonic`; 0 if it has not happened. */
+  /** In milliseconds of `monotonic`. 0 if it has not happened. */
   readonly submittedAt: Float64Array;
   readonly ackedAt: Float64Array;
   readonly arrivedAt: Float64Array;

@@ -1,6 +1,6 @@
 /**
- * The lists of `lists.ts` on PostgreSQL. For each filter and pair of filters, measures how many rows the server looks
- * at, and how long that takes. P21.
+ * Reads the lists of `lists.ts` on PostgreSQL. For each filter and pair of filters, measures how many rows the server
+ * reads, and how long that takes. P21.
  */
 import { join } from "node:path";
 import type { PostgresReads } from "../../src/store/postgres/reads/reads.ts";

@@ -133,7 +133,7 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
   return measures.all;
 }
 
-/** Measures how lists affect a publisher of 50 events per second, while four clients read one list after the other. */
+/** Measures how lists affect a publisher of 50 events per second, while four clients read one list after another. */
 async function publishBeside(trial: Trial, asked: readonly string[], options: BenchOptions) {
   const { daemon, site } = trial;
   const pace = { perSecond: PER_SECOND };
@@ -176,7 +176,7 @@ export function get({ port, key }: DaemonUnderTest, path: string): Promise<strin
   });
 }
 
-/** Returns the directory of the store, which is made if it does not exist. */
+/** Returns the directory of the store, which is created if it does not exist. */
 export async function listsStore(events: number, note: (text: string) => void): Promise<string> {
   const text = JSON.stringify([events, TENANTS, ENDPOINTS, TYPES, MIGRATIONS]);
   const kept = join(CACHE, `lists-${createHash("sha256").update(text).digest("hex").slice(0, 12)}`);
@@ -196,7 +196,8 @@ export async function listsStore(events: number, note: (text: string) => void): 
 }
 
 /**
- * Two of each hundred deliveries have failed, one waits, and one was cancelled. Some failed before they were delivered.
+ * In each hundred deliveries, two have failed, one waits, and one was cancelled. Some failed before they were
+ * delivered.
  */
 function fill(file: string, events: number): void {
   const db = new Database(file);
@@ -231,7 +232,7 @@ function fill(file: string, events: number): void {
   const answer = Buffer.from("no".repeat(60));
   const random = new RandomChars(randomBytes);
   const begun = Date.now() - PERIOD_MS;
-  // Draw the same numbers each time, so that stores are alike.
+  // Draw the same numbers each time, so that all stores are alike.
   let state = 1;
   const draw = () => (state = (state * 48271) % 2147483647) / 2147483647;
   const fails = (key: number, endpoint: number, number: number, at: number) => {

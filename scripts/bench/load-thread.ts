@@ -17,10 +17,11 @@ export interface LoadPlan {
   readonly key: string | null | RequestShape;
   readonly connections: number;
   readonly eventsPerRequest: number;
-  /** Event n goes to tenant n modulo this; 0 names no tenant. */
+  /** Event n goes to tenant n modulo this number. 0 names no tenant. */
   readonly tenants: number;
   /**
-   * `window` is a closed loop with so many events that have not arrived. `perSecond` is an open loop, whatever happens.
+   * `window` is a closed loop with this many events that have not arrived. `perSecond` is an open loop, whatever
+   * happens.
    */
   readonly pace: { readonly window: number } | { readonly perSecond: number };
 }
@@ -32,7 +33,7 @@ export interface LoadData {
 
 interface Template {
   readonly bytes: Buffer;
-  /** For each event of the request, the places of its number and of its tenant's digits. */
+  /** For each event of the request, the positions of its number and of its tenant's digits. */
   readonly slots: readonly { readonly seqAt: number; readonly tenantAt: number }[];
 }
 
@@ -142,12 +143,13 @@ function pump(): void {
   for (let at = nextAt(); idle.length > 0 && at !== null; at = nextAt()) idle.pop()!.send(at);
 }
 
-/** Returns when the next request is or was due; null if it is not due yet. */
+/** Returns the time at which the next request is or was due. Null if it is not due yet. */
 function nextAt(): number | null {
   const submitted = ledger.get("submitted");
   const now = monotonic();
   if ("perSecond" in plan.pace) {
-    // Follow the timetable, not the moment when a connection became free, so that a late response delays no due time.
+    // Follow the timetable rather than the moment when a connection became free, so that a late response delays no due
+    // time.
     const at = startedAt + ((submitted - submittedBefore) / plan.pace.perSecond) * 1000;
     return at <= now ? at : null;
   }

@@ -35,7 +35,7 @@ export interface MovedBeside {
   readonly twice: number;
 }
 
-/** Moves the store of the directory there and back. Each time its daemon publishes and sends meanwhile. */
+/** Moves the store of the directory there and back. Each time its daemon publishes and sends during the move. */
 export async function moveBeside(dir: string, url: string, note: (text: string) => void) {
   const receiver = await TestReceiver.start();
   const publishers = new Publishers();
@@ -70,7 +70,7 @@ export async function moveBeside(dir: string, url: string, note: (text: string) 
   }
 }
 
-/** `webhookd migrate --online`, as somebody would type it. */
+/** Runs `webhookd migrate --online`, as somebody would type it. */
 class Moving {
   /** Resolves when it says that the daemon must be stopped. */
   readonly ready: Promise<void>;
@@ -93,7 +93,7 @@ class Moving {
   }
 }
 
-/** Publish one event after the other, and repeat each under its key until a daemon accepts it. */
+/** Publish one event after another, and repeat each under its key until a daemon accepts it. */
 class Publishers {
   #daemon: DaemonUnderTest | null = null;
   #stopped = false;
@@ -111,7 +111,7 @@ class Publishers {
     this.#running = Promise.all(Array.from({ length: PUBLISHERS }, () => this.#publish()));
   }
 
-  /** Returns how long nothing was acknowledged, once a publish is acknowledged again. */
+  /** Resolves to the time without an acknowledgement, once a publish is acknowledged again. */
   async resumed(): Promise<number> {
     const before = this.#acked.length;
     while (this.#acked.length === before) await sleep(PAUSE_MS);
@@ -120,7 +120,7 @@ class Publishers {
     return longestMs;
   }
 
-  /** Counts everything that is acknowledged by now. */
+  /** Counts everything that has been acknowledged by now. */
   async account({ requests }: TestReceiver): Promise<Pick<MovedBeside, "acked" | "lost" | "twice">> {
     const acked = [...this.#acked];
     const ids = () => requests.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);

@@ -1,6 +1,6 @@
 /**
- * Moves a store of 200,000 events to PostgreSQL and back. `stopped` measures how long no daemon runs meanwhile.
- * `online` moves it beside a daemon that publishes and sends, and measures how long publishes are refused.
+ * Moves a store of 200,000 events to PostgreSQL and back. `stopped` measures how long no daemon runs during the move.
+ * `online` moves the store while a daemon publishes and sends, and measures how long publishes are refused.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";

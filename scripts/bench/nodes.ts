@@ -1,7 +1,7 @@
 /**
  * Compares one, two and four nodes on one PostgreSQL, with batches and with single publishes, with one process and its
- * file: deliveries per second, and their cost for the nodes and the database. Then measures how long an event takes
- * that is published on a node that does not own its endpoint, and the effect of a snapshot that somebody holds.
+ * file: deliveries per second, and their cost for the nodes and the database. Then measures how long an event takes if
+ * its publisher calls a node that does not own its endpoint, and the effect of a snapshot that somebody holds.
  *
  * PostgreSQL has its defaults for durability, and shares the machine with the nodes, receivers and publishers.
  */
@@ -25,7 +25,7 @@ import { cpuMs, treeCpuMs } from "./usage.ts";
 const SIZES = [1, 2, 4] as const;
 const SHAPES = { batch: BATCH, single: SINGLE } as const;
 type ShapeName = keyof typeof SHAPES;
-/** Each tenant has an endpoint that only gets its events, so that they are spread over the nodes. */
+/** Each tenant has an endpoint that gets only its events, so that they are spread over the nodes. */
 const TENANTS = 64;
 const EASY = 200;
 const SECONDS = 4;

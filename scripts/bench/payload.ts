@@ -29,10 +29,10 @@ const ID = `evt_${"0".repeat(26)}`;
 export const DATA: string = dataText();
 /** An envelope that is as long as any other of this type. */
 export const ENVELOPE: Buffer = envelope(ID, EVENT_TYPE, 0, Buffer.from(DATA));
-/** The place of the number in an envelope. */
+/** The position of the number in an envelope. */
 export const SEQ_AT = ENVELOPE.indexOf(SEQ_START) + SEQ_START.length;
 
-/** Returns `{"type","tenant"?,"data"}` as a publisher sends it, with numbers and tenants of zeros. */
+/** Returns `{"type","tenant"?,"data"}` as a publisher sends it, with all numbers and tenants zero. */
 export function publishText(withTenant: boolean): string {
   const tenant = withTenant ? `"tenant":"${tenantName(0)}",` : "";
   return `{"type":"${EVENT_TYPE}",${tenant}"data":${DATA}}`;
@@ -65,7 +65,7 @@ export function seqIn(body: Uint8Array): number {
   return readDigits(body, SEQ_AT);
 }
 
-/** Returns the places of the numbers in bytes of any shape. */
+/** Returns the positions of the numbers in bytes of any shape. */
 export function seqsIn(bytes: Buffer): number[] {
   const places: number[] = [];
   for (let at = bytes.indexOf(SEQ_START); at !== -1; at = bytes.indexOf(SEQ_START, at + DIGITS)) {

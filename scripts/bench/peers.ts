@@ -1,6 +1,6 @@
 /**
  * Compares webhookd with other webhook senders and queues that are installed here, in turns and with the same code: the
- * cost of an event including everything that the tool needs, events per second, times, and memory.
+ * cost of an event including everything that the tool needs, events per second, latencies, and memory.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonic } from "./ledger.ts";
@@ -33,7 +33,7 @@ const LOOK_MS = 500;
 const SETTLE_MS = 30_000;
 const BEHIND = 1000;
 const HEALTHY = { connections: 4, eventsPerRequest: 1, tenants: 0, pace: { perSecond: 50 } } as const;
-/** Less than the time that a hanging attempt may take, which is ten seconds for most of them. */
+/** Less than the ten seconds that a hanging attempt may take with most tools. */
 const HEALTHY_SECONDS = 8;
 
 interface Sample {
@@ -63,7 +63,7 @@ interface Side {
   beside: { readonly share: number; readonly p50: number } | null;
 }
 
-/** Runs only the peers in `options.peers` if there are any. Leaves out a peer that is not installed, and says so. */
+/** Runs only the peers in `options.peers`, if there are any. Leaves out a peer that is not installed, and says so. */
 export async function peers(options: BenchOptions, known = PEERS, own = webhookd): Promise<Measure[]> {
   const sides = [sideOf("webhookd", own)];
   for (const [name, peer] of Object.entries(known)) {
@@ -81,7 +81,7 @@ export async function peers(options: BenchOptions, known = PEERS, own = webhookd
         if (round === 1) side.beside = await runBesideHanging(side.peer, Math.min(HEALTHY_SECONDS, 2 * seconds));
         options.note(`round ${round} of ${rounds}, ${side.name} ${side.version}: ${inShort(side.samples.at(-1)!)}`);
       } catch (error) {
-        // This process ends whatever it left behind.
+        // This process ends whatever the peer left behind.
         if (side === sides[0]) throw error;
         options.note(`FAILED ${side.name}, which is left out from here on: ${(error as Error).message}`);
         sides.splice(sides.indexOf(side), 1);

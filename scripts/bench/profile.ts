@@ -41,7 +41,7 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Returns a text about self time in the window, without idle time. Native code counts for its caller. */
+/** Returns a report on self time in the window, without idle time. Native code counts for its caller. */
 export function profileReport(dir: string, window: { readonly from: number; readonly to: number }): string {
   const spent: Spent = { parts: new Map(), functions: new Map(), total: 0 };
   for (const file of readdirSync(dir).filter((name) => name.endsWith(".cpuprofile"))) {

@@ -68,7 +68,7 @@ async function run(kept: string, { threads, seconds }: BenchOptions): Promise<Sa
   return { p50, p99, cores: window.cores, removed, faults: faults(site.ledger, lost) };
 }
 
-/** Counts the seeded events that remain: those of their tenant. */
+/** Counts the remaining events of the seed: those of its tenant. */
 function old(dir: string): number {
   const db = new Database(join(dir, "data/webhookd.db"), { readonly: true });
   try {

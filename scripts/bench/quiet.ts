@@ -1,4 +1,4 @@
-/** Measures the cost of an event and its delay under a light load, beside a relay with the same load: P18. */
+/** Measures the cost of an event and its delay under a light load, compared with a relay under the same load: P18. */
 import { daemon, relay, type Sample } from "./capacity.ts";
 import { atMost, Measures, none, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";

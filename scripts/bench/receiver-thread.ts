@@ -1,7 +1,7 @@
 /**
  * A receiver without an HTTP parser. It finds the ends of requests by their content-length and returns a constant
- * response, so that it costs a fraction of its callers. The first part of the path selects its behavior: `/ok` returns
- * 200, `/fail` returns 500, `/hang` never responds, `/slow/50` returns 50 responses per second in the order of the
+ * response, so that it costs a fraction of its callers. The first part of the path selects its behaviour: `/ok` returns
+ * 200, `/fail` returns 500, `/hang` never responds, `/slow/50` sends 50 responses per second in the order of the
  * requests.
  */
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
@@ -14,14 +14,14 @@ export interface ReceiverData {
   readonly memory: LedgerMemory;
   readonly port: number;
   /**
-   * If true, accepts a body of any shape that contains an event's number, as other tools send it; otherwise only
-   * webhookd's envelope.
+   * If true, accepts a body of any shape that contains an event's number, as other tools send it. Otherwise accepts
+   * only webhookd's envelope.
    */
   readonly anyBody: boolean;
 }
 
 /**
- * The secret of webhookd's signatures for each path, or, for tools that sign in another way, the header that must be
+ * The secret of webhookd's signatures for each path. For tools that sign in another way, the header that must be
  * present.
  */
 export type Secrets = Readonly<Record<string, string | { readonly header: string }>>;

@@ -1,4 +1,4 @@
-/** webhookd's API and its signature, without storing anything. Durability is compared with it. */
+/** webhookd's API and its signature, without storing anything: a baseline for the cost of durability. */
 import { Pool, type Dispatcher } from "undici";
 import { Signer } from "../../src/delivery/send/signer.ts";
 import { SIGNATURE, targetOf } from "./payload.ts";

@@ -20,7 +20,8 @@ export interface Window {
 
 /**
  * Waits until Node has compiled the hot code. This takes seconds of CPU, and otherwise distorts the result by a third.
- * It is measured in the process's own time, of which it may get little. A short window is only a trial, and waits less.
+ * It is measured in the process's own CPU time, because it may get little of it. A short window is only a trial, and
+ * waits less.
  */
 const WARM_CPU_MS = 5000;
 const WARM_MS = 20_000;

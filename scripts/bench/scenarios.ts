@@ -56,7 +56,8 @@ export const OWN_SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)
 export const SCENARIOS: readonly string[] = [...OWN_SCENARIOS, "peers"];
 
 /**
- * Runs them in their own order. Scenarios that are compared with each other run together. Throws for an unknown name.
+ * Runs the scenarios in their own order. Scenarios that are compared with each other run together. Throws for an
+ * unknown name.
  */
 export async function bench(names: readonly string[], options: BenchOptions): Promise<Measure[]> {
   for (const name of names) if (!SCENARIOS.includes(name)) throw new RangeError(`there is no scenario ${name}`);

@@ -89,7 +89,7 @@ const customerOf = (n: number) => `cus_${String(n % CUSTOMERS).padStart(6, "0")}
 const orderOf = (n: number) => `order-${String(n).padStart(8, "0")}`;
 const tagOf = (n: number) => `batch-${String(n).padStart(5, "0")}`;
 
-/** Returns the directory of the store, which is made if it does not exist. */
+/** Returns the directory of the store, which is created if it does not exist. */
 async function searchStore(events: number, note: (text: string) => void): Promise<string> {
   const made = JSON.stringify([events, CUSTOMERS, TAGS, MIGRATIONS]);
   const kept = join(CACHE, `search-${hash("sha256", made).slice(0, 12)}`);

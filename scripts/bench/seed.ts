@@ -1,5 +1,5 @@
 /**
- * Makes stores with many waiting deliveries. They are written without the daemon, which would take minutes, and are
+ * Creates stores with many waiting deliveries. They are written without the daemon, which would take minutes, and are
  * kept between runs.
  */
 import { createHash, hash, randomBytes } from "node:crypto";
@@ -32,10 +32,10 @@ const ANSWER = Buffer.from("ok");
 /** The place of the envelope's id, which comes first. */
 const ID_AT = '{"id":"'.length;
 const CALLERS = 50;
-/** The URL until a copy has the URL of a receiver. */
+/** The URL, until a copy gets the URL of a receiver. */
 const NOWHERE = "http://127.0.0.1:61999/nowhere";
 
-/** Returns the directory of the store, which is made if it does not exist. */
+/** Returns the directory of the store, which is created if it does not exist. */
 export async function seeded(plan: SeedPlan, note: (text: string) => void): Promise<string> {
   const name = createHash("sha256")
     .update(JSON.stringify([plan, MIGRATIONS]))
@@ -58,7 +58,7 @@ export async function seeded(plan: SeedPlan, note: (text: string) => void): Prom
   return kept;
 }
 
-/** Makes a copy that may be changed. If `url` is given, all its endpoints have it. */
+/** Makes a copy that may be changed. If `url` is given, all of its endpoints get it. */
 export function copyStore(kept: string, dir: string, url?: string): void {
   const data = join(dir, "data");
   mkdirSync(data, { mode: 0o700 });
@@ -106,7 +106,7 @@ function fill(file: string, { pending, as, tenant }: SeedPlan): void {
     const chars = random.next();
     const body = Buffer.from(ENVELOPE);
     body.write(eventId(key, chars), ID_AT);
-    // The due times are in no order of the events, like retries of different rungs.
+    // The due times are unrelated to the order of the events, like retries of different rungs.
     const dueAt = as === "retry" ? FAR + ((index * 7919) % DAY_MS) : now - pending + index;
     insertEvent.run(key, chars, tenantNumber, typeNumber, now, hash("sha256", body, "buffer"), body);
     const endpoint = endpoints[index % endpoints.length];

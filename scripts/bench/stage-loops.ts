@@ -20,7 +20,7 @@ import { remove, scratch } from "./scratch.ts";
 import { openStorelessApi } from "./storeless-api.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** Measures only what runs in `run`, if a round does more. */
+/** Measures only the time inside `run`, for rounds that also do other work. */
 export interface Meter {
   run<T>(measured: () => T | Promise<T>): Promise<T>;
 }
@@ -43,7 +43,7 @@ const ADDRESSES = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: t
 const EGRESS = { addresses: ADDRESSES, resolver: "c-ares", caFile: "", timeoutMs: 10_000 } as const;
 
 export const LOOPS = {
-  /** Other processes send the requests; `told` gets the address. Includes the scan. */
+  /** Other processes send the requests, and `told` gets the address. Includes the scan. */
   async http(started: (at: object) => void): Promise<Loop> {
     let published = 0;
     started(await openStorelessApi((claims) => (published += claims.length)));
@@ -152,7 +152,7 @@ function syncLoop(events: number, pass: () => void): Loop {
   };
 }
 
-/** Uses a store on the disk. Events published in a round are recorded in it too, and one of the two is measured. */
+/** Uses a store on the disk. Events published in a round are also recorded in it, and one of the two is measured. */
 async function storeLoop(shape: Shape, measured: "publish" | "record"): Promise<Loop> {
   const { events, requests } = SHAPES[shape];
   const dir = scratch();

@@ -33,7 +33,7 @@ class CpuMeter implements Meter {
   }
 }
 
-/** A reference for every kind of CPU: native code, text, objects. It does not depend on webhookd. */
+/** A reference for every kind of CPU: native code, strings, objects. It does not depend on webhookd. */
 function calibrate(): number {
   const text = ENVELOPE.toString();
   const before = process.cpuUsage();

@@ -1,6 +1,6 @@
 /**
  * A budget: the cost of each stage that an event passes, in a loop of its own, and how their sum differs from the cost
- * of the whole daemon. The difference is what joins the stages: the dispatcher, smaller commits, colder caches.
+ * of the whole daemon. The difference is the glue between the stages: the dispatcher, smaller commits, colder caches.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -13,7 +13,7 @@ import { remove, scratch } from "./scratch.ts";
 import { copyStore, seeded, type SeedPlan } from "./seed.ts";
 
 const ROUNDS = 5;
-/** The number of starts in a row. The shortest counts, because other work only ever makes a start longer. */
+/** The number of starts in a row. The shortest counts, because other work can only make a start longer. */
 const STARTS = 3;
 const NONE: SeedPlan = { ...MANY, pending: 0 };
 const EMPTY: SeedPlan = { ...NONE, endpoints: 0 };

@@ -14,8 +14,8 @@ export function table(measures: readonly Measure[]): string {
 }
 
 /**
- * Formats the same measures of several scenarios, whose names begin alike, as a Markdown table with a column for each:
- * the median, and the range if there is one.
+ * Formats the same measures of several scenarios, whose names share a prefix, as a Markdown table with a column for
+ * each: the median, and the range if there is one.
  */
 export function sideBySide(measures: readonly Measure[], prefix: string): string {
   const scenarios = [...new Set(measures.map(({ scenario }) => scenario))];
@@ -60,7 +60,7 @@ export function json(measures: readonly Measure[]): object[] {
   }));
 }
 
-/** A noisy machine cannot tell more than three digits. */
+/** On a noisy machine more than three digits mean nothing. */
 function shown(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (value !== 0 && Math.abs(value) < 100) return String(Number(value.toPrecision(3)));

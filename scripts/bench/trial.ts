@@ -49,7 +49,7 @@ export class Trial {
     return this.site.publish({ ...plan, port: this.daemon.port, key: this.daemon.key });
   }
 
-  /** `kill` does not wait for attempts, which may hang. `look` reads the store that is left. */
+  /** `kill` does not wait for attempts, which may hang. `look` reads the store afterwards. */
   async end<T>(how: "stop" | "kill", look?: (dir: string) => T): Promise<T | undefined> {
     await this.daemon[how]();
     await this.site.close();

@@ -3,7 +3,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** `USER_HZ`, which Linux fixes for everything that reads it. */
+/** `USER_HZ`, which Linux fixes for everything that reads this file. */
 const TICKS_PER_SECOND = 100;
 /** A mapping in `smaps`: its offset in the file, the file's path, and the lines with its figures. */
 const MAPPING = /^[0-9a-f]+-[0-9a-f]+ \S+ ([0-9a-f]+) \S+ \d+ *(.*)\n((?:[A-Z].*\n)*)/gm;
@@ -18,7 +18,7 @@ export function cpuMs(pid: number): number {
 
 /**
  * Returns the number of times that its threads went to sleep, which is how often they were woken. Threads that have
- * ended are not counted.
+ * ended do not count.
  */
 export function sleeps(pid: number): number {
   return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
@@ -73,7 +73,7 @@ export function treeMiB(roots: readonly number[]): number {
   return (anonymous + [...files.values()].reduce((sum, kib) => sum + kib, 0)) / 1024;
 }
 
-/** Returns 0 if the process ends meanwhile. */
+/** Returns 0 if the process ends in the meantime. */
 function ofLiving(pid: number, read: (pid: number) => number): number {
   try {
     return read(pid) || 0;

@@ -1,4 +1,4 @@
-/** Filters and events that are made to take as long as the limits on them allow. No filter takes any of the events. */
+/** Filters and events that take as long as the limits allow. No filter accepts any of the events. */
 import type { FilterDocument } from "../../src/domain/events/filter/filter.ts";
 
 const OPERATORS = 49;

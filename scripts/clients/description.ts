@@ -35,8 +35,8 @@ const description = JSON.parse(readFileSync(join(root, "docs/openapi.json"), "ut
 export const SCHEMAS = description.components.schemas;
 
 /**
- * Returns the schemas of each operation's 2xx responses by its name; null for no body. Operations that respond with
- * text are left out.
+ * Returns, by name, the schemas of each operation's 2xx responses, with null for no body. Leaves out operations that
+ * respond with text.
  */
 export function answers(): ReadonlyMap<string, readonly (Schema | null)[]> {
   const found = new Map<string, (Schema | null)[]>();

@@ -41,7 +41,7 @@ const FUNCTIONS = new Set(["connect", "verify"]);
 const INTERNAL = new Set(["Sending", "Asked", "Named", "Answer"]);
 
 /**
- * Returns all declarations as one file. The types of src/client/operations.ts are made from the published description,
+ * Returns all declarations as one file. The types of src/client/operations.ts come from the published description,
  * because its own refer to the daemon's sources.
  */
 function declarations(): string {

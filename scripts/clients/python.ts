@@ -22,7 +22,7 @@ from typing import Any, Dict, List, Literal, TypedDict, Union
 ${classes.join("\n\n")}`;
 }
 
-/** Writes two classes if fields may be missing, because Python 3.9 has no \`NotRequired\`. */
+/** Writes two classes if fields may be missing, because Python 3.9 has no `NotRequired`. */
 function classOf(name: string, { properties = {}, required = [] }: Schema): string {
   const fields = Object.entries(properties);
   const must = fields.filter(([field]) => required.includes(field));

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Only a request that hangs takes this long. */
+/** No request takes this long unless it hangs. */
 const TIMEOUT_MS = 60_000;
 /** On a busy machine, a list that takes the database too long gets a 503. */
 const TRIES = 10;
@@ -37,7 +37,7 @@ interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** The daemon answered with another status than the caller expects. */
+/** The daemon answered with a status that the caller does not expect. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -85,7 +85,7 @@ export class Api {
     return (await response.json()) as T;
   }
 
-  /** Yields every item of a list. `path` must have a query already. */
+  /** Yields every item of a list. `path` must already have a query. */
   async *all<T>(path: string): AsyncGenerator<T> {
     let cursor: string | null = null;
     do {
@@ -109,7 +109,7 @@ export class Api {
 
   /**
    * Asks for deliveries, because an event counts as failed if one of its deliveries has failed, whatever the others
-   * are.
+   * did.
    */
   async hasPending(): Promise<boolean> {
     for await (const _ of this.all("/v1/webhooks/deliveries?limit=1&status=pending")) return true;

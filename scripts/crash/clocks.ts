@@ -21,19 +21,18 @@ export interface Clocks {
   readonly skews: number;
   readonly findings: Findings;
   /**
-   * The milliseconds that retries were late, and first attempts were late after the acknowledgement, while clocks were
-   * wrong.
+   * The delays while clocks were wrong, in milliseconds: of retries, and of first attempts after the acknowledgement.
    */
   readonly lateMs: readonly number[];
-  /** The longest delay while every clock was right, which the machine causes. */
+  /** The longest delay while every clock was right, which is due to the machine. */
   readonly quietMs: number;
-  /** The milliseconds that retries were early. */
+  /** The milliseconds by which retries were early. */
   readonly earlyMs: readonly number[];
-  /** The deliveries that a wrong clock had put off, and that were found. */
+  /** The number of deliveries that a wrong clock had put off, and that were found. */
   readonly putOff: number;
 }
 
-/** The limits for these. */
+/** The limits for these delays. */
 export const LATE_MS = 1000;
 export const EARLY_MS = 20;
 
@@ -61,7 +60,7 @@ export async function runClocks(options: NodeLifeOptions): Promise<Clocks> {
   }
 }
 
-/** The clocks of the nodes' hosts, by their place. */
+/** The clocks of the nodes' hosts, by position. */
 class Hosts {
   readonly #dir: string;
 
@@ -89,7 +88,7 @@ class Rounds {
   readonly #hosts: Hosts;
   readonly #url: string;
   #spikes = 0;
-  /** The times in which clocks were wrong. */
+  /** The periods in which clocks were wrong. */
   readonly #wrong: { readonly from: number; readonly until: number }[] = [];
 
   constructor(life: NodeLife, hosts: Hosts, url: string) {
@@ -101,7 +100,7 @@ class Rounds {
   async run({ onProgress, rounds }: NodeLifeOptions): Promise<Clocks> {
     const { cluster } = this.#life;
     await cluster.divided();
-    // A process that has just started still compiles its code.
+    // A process that has just started is still compiling its code.
     await this.#round(0);
     const from = monotonic();
     for (let round = 1; round <= rounds; round++) {
@@ -175,7 +174,7 @@ function waitsOf({ requests }: History): { late: Wait[]; earlyMs: number[] } {
   const late: Wait[] = [];
   const earlyMs: number[] = [];
   for (const all of requests.values()) {
-    // Within an attempt, a connection that was reset is opened again.
+    // If a connection is reset, it is opened again within the same attempt.
     const attempts = [...Map.groupBy(all, ({ attempt }) => attempt).values()];
     for (const [at, attempt] of attempts.entries()) {
       const before = attempts[at - 1]?.at(-1);

@@ -20,20 +20,20 @@ const STUCK_MS = 120_000;
 export interface Home {
   /** The directory of this life. */
   readonly dir: string;
-  /** The daemon's directory below it. If not given, `data`. */
+  /** The daemon's directory below it. If absent, `data`. */
   readonly data?: string;
   /** A file to run, and its first arguments. */
   readonly program: readonly string[];
   /** Node keeps compiled code here, because rounds spend most of their time on starts. */
   readonly compileCache: string;
-  /** Environment variables, beside those of the site. */
+  /** Environment variables in addition to those of the site. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface End {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The time at which we killed it, or else at which it was gone. */
+  /** The time at which we killed it, or at which it was found gone. */
   readonly at: number;
 }
 
@@ -95,7 +95,7 @@ export class DaemonProcess {
     return this.#url !== null;
   }
 
-  /** Works once the process listens. `keyDir` is the data directory that contains the first key. */
+  /** Available once the process listens. `keyDir` is the data directory that contains the first key. */
   api(keyDir = dataDir(this.#home)): Api {
     return new Api(this.#url!, readFileSync(join(keyDir, "admin.key"), "utf8").trim());
   }

@@ -9,9 +9,9 @@ import { isSuccess, type History, type Request } from "./history.ts";
 import { TIMEOUT_MS } from "./site.ts";
 
 /**
- * The limits on how long a response may stay unrecorded. Results share the next commit, so they are counted in commits,
+ * The limits on how long a response may stay unrecorded. Results share the next commit, so the limit is in commits,
  * which a busy machine does not change. The time applies while nobody publishes. If the machine starves the process,
- * the part of a publish beyond a second does not count, because no commit came through meanwhile.
+ * the part of a publish beyond a second does not count, because no commit came through in that time.
  */
 const COMMITS = 20;
 const MOMENTS_MS = 3000;
@@ -27,7 +27,7 @@ export interface Duplicates {
    * The longest time that a response was unrecorded when its process was killed, in milliseconds without starvation.
    */
   longestMs: number;
-  /** The same in commits. */
+  /** The same number, in commits. */
   mostCommits: number;
 }
 
@@ -55,7 +55,7 @@ export function judgeDuplicates(
   });
 }
 
-/** The next attempt is only made once the result of the one before is durable. */
+/** The next attempt is made only once the result of the previous one is durable. */
 function faultOfOrder(request: Request, earlier: readonly Request[]): string | null {
   const later = earlier.find(({ attempt }) => attempt > request.attempt);
   return later === undefined ? null : `came after attempt ${later.attempt}`;
@@ -109,7 +109,7 @@ export function faultOfKill(before: Request, { endedAt, clean, roundTrips }: Fac
   return null;
 }
 
-/** Returns how many publishes, one after the other, were made in that time. There were at least as many commits. */
+/** Returns how many publishes were made in that time, one after another. There were at least as many commits. */
 function commitsBetween(from: number, until: number, roundTrips: readonly RoundTrip[]): number {
   let commits = 0;
   let at = from;

@@ -4,7 +4,7 @@
  */
 
 export interface Item {
-  /** A text in the data of this event and of no other. */
+  /** A string in the data of this event and of no other. */
   readonly marker: string;
   /** The text of `data`, as it was sent. */
   readonly data: string;
@@ -36,7 +36,7 @@ export type DriverEntry =
   /** The process was killed, suspended for longer than its lease, or ended cleanly. */
   | { readonly kind: "ended"; readonly generation: number; readonly at: number; readonly clean: boolean };
 
-/** From the request to the moment when the 202 was seen. A commit of that process lies in between. */
+/** The time from the request to the moment when the 202 was seen. A commit of that process lies in between. */
 export interface RoundTrip {
   readonly generation: number;
   readonly sentAt: number;
@@ -53,8 +53,8 @@ export interface Settled {
 export type Answer = number | "reset";
 
 /**
- * Written by the receivers: a complete request and its response, each before the response's first byte. Then the
- * moments before and after the response was sent, and the moment when the receivers killed the daemon.
+ * Written by the receivers: a complete request and its response, each before the response's first byte; then the times
+ * before and after the response was sent; and the time at which the receivers killed the daemon.
  */
 export type ReceiverEntry =
   | ({ readonly kind: "request" } & SeenRequest)

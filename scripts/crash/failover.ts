@@ -43,7 +43,7 @@ async function rounds(
     const killedAt = monotonic();
     await servers.killPrimary();
     await sleep(random.between(0, MOST_DECIDING_MS));
-    // The first publishers may have sent all their events by now, and an idle one does not tell when publishing works.
+    // The first publishers may have sent all their events by now, and an idle one does not show when publishing works.
     loads.push(...cluster.living.map((node) => life.load(node)));
     await servers.promote();
     promoted.push({ killedAt, at: monotonic() });

@@ -29,9 +29,9 @@ export interface History {
   /** The names of endpoints, by id. */
   readonly endpoints: ReadonlyMap<string, string>;
   readonly batches: readonly Batch[];
-  /** Events that were returned instead of others, when a publish was sent twice under its key. */
+  /** Events that were returned instead of others when a publish was sent twice under its key. */
   readonly remade: readonly string[];
-  /** Statuses of publishes other than 202, and than 503, which a stopping daemon returns. */
+  /** Statuses of publishes other than 202, and other than 503, which a stopping daemon returns. */
   readonly refused: readonly number[];
   readonly replays: ReadonlyMap<string, "intended" | "acked">;
   /** The publishes of each generation, in the order of their acknowledgements. */
@@ -92,7 +92,7 @@ export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<Rec
   }
   const seen = new SeenRequests();
   for (const entry of receivers) {
-    // The driver only notices when the process is gone.
+    // The driver notices only when the process is gone.
     if (entry.kind === "kill")
       endedAt.set(entry.generation, Math.min(entry.at, endedAt.get(entry.generation) ?? Infinity));
     else seen.add(entry);
@@ -114,7 +114,7 @@ export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<Rec
   };
 }
 
-/** Notes the response. Returns the ids in it that differ from those of an earlier response. */
+/** Records the response. Returns the ids in it that differ from those of an earlier response. */
 function answerOf(batch: Batch, answered: readonly Answered[] | null): string[] {
   const before = batch.answered;
   batch.acked = true;
@@ -122,7 +122,7 @@ function answerOf(batch: Batch, answered: readonly Answered[] | null): string[] 
   return (answered ?? []).flatMap(({ id }, at) => (id === (before?.[at]?.id ?? id) ? [] : id));
 }
 
-/** Must hold some millions of requests, so equal texts are held once. */
+/** Must hold some millions of requests, so equal strings are stored once. */
 class SeenRequests {
   readonly #byDelivery = new Map<string, Request[]>();
   /** Requests whose later entries are still to come. */

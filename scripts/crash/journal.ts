@@ -1,4 +1,6 @@
-/** Writes lines of JSON, each durable before its writer goes on. Lines that arrive meanwhile share the next fsync. */
+/**
+ * Writes lines of JSON, each durable before its writer goes on. Lines that arrive in the meantime share the next fsync.
+ */
 import { closeSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { unawaited } from "../../src/domain/unawaited.ts";
@@ -55,7 +57,7 @@ export class Journal {
   }
 }
 
-/** Yields one entry after the other, because the millions of entries of a hundred rounds do not fit into a heap. */
+/** Yields the entries one by one, because the millions of entries of a hundred rounds do not fit into a heap. */
 export function* readJournal<T>(file: string): Generator<T, void, undefined> {
   const handle = openSync(file, "r");
   try {

@@ -1,4 +1,4 @@
-/** Compares what happened with the promise: see "Nothing lost" in the design. */
+/** Compares the run with the promise: see "Nothing lost" in the design. */
 import { createHash } from "node:crypto";
 import type { ShownAttempt, ShownDelivery, ShownEvent } from "./api.ts";
 import { judgeDuplicates, noDuplicates, type Duplicates } from "./duplicates.ts";
@@ -16,7 +16,7 @@ export interface Findings {
   readonly lost: string[];
   readonly falseDelivered: string[];
   readonly duplicates: Duplicates;
-  /** Attempts that careful mode counts as failed, because the process died repeatedly while they were made. */
+  /** Attempts that careful mode counts as failed, because the process died repeatedly while they were being made. */
   blamed: number;
   /** All other violations. */
   readonly wrong: string[];
@@ -59,7 +59,7 @@ export function judge(history: History, shown: Shown, site: Site = { copies: 1, 
     for (const one of event.deliveries) judgeDelivery(event, one, history, { ...shown, ...site }, found);
   judgeBytes(history, found);
   const deaths = history.endedAt.size - history.clean.size;
-  // At two of three deaths the delivery was on the wire alone, so each death blames one at most.
+  // At two of three deaths the delivery was alone on the wire, so each death blames one delivery at most.
   if (found.blamed > deaths / 2) found.wrong.push(`${found.blamed} attempts are blamed for ${deaths} deaths`);
   for (const [delivery, requests] of history.requests) {
     found.requests += requests.length;
@@ -168,7 +168,7 @@ function hashOf(type: string, { id, created_at: createdAt }: Answered, { data }:
   return createHash("sha256").update(envelope).digest("hex");
 }
 
-/** A retry comes one rung after the response before it, whatever was killed in between. */
+/** A retry comes one rung after the previous response, whatever was killed in between. */
 function judgeGaps(requests: readonly Request[], attempts: readonly ShownAttempt[], found: Findings): void {
   requests.slice(1).forEach((request, index) => {
     const before = requests[index]!;

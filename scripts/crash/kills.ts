@@ -1,21 +1,21 @@
 /**
  * Chooses when the daemon is killed: one moment per round, drawn from the seed. Together they reach the crash points I1
- * to I5, D1 to D6, D8 to D10, R1, C1 and U1 of the reliability plan; D7 takes a power cut.
+ * to I5, D1 to D6, D8 to D10, R1, C1 and U1 of the reliability plan. D7 needs a power cut.
  */
 import type { Random } from "../../test/sim/random.ts";
 
 export type Moment =
-  /** So many milliseconds after it listened. */
+  /** This many milliseconds after it started to listen. */
   | { readonly kind: "time"; readonly ms: number }
   /** When the driver sees the n-th 202 of the round. */
   | { readonly kind: "ack"; readonly nth: number }
-  /** When the receivers have the n-th request of the round complete, or `ms` after they responded to it. */
+  /** When the receivers have the complete n-th request of the round, or `ms` after they responded to it. */
   | { readonly kind: "request"; readonly nth: number; readonly when: "arrived" | "answered"; readonly ms: number }
   /** After a kill, at this part of the time that a start takes. */
   | { readonly kind: "start-up"; readonly part: number }
   /** After a kill, within the next 100 ms. */
   | { readonly kind: "storm"; readonly ms: number }
-  /** So many milliseconds after SIGTERM, while it drains, checkpoints and closes. */
+  /** This many milliseconds after SIGTERM, while it drains, checkpoints and closes. */
   | { readonly kind: "stop"; readonly ms: number };
 
 const LONGEST_MS = 2000;

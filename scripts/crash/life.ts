@@ -50,7 +50,7 @@ const POLL_MS = 40;
 /** The part of the rounds that begin with a clean stop. */
 const CLEAN_STOPS = 0.25;
 
-/** This life cannot go on, and `failedOpens` or `wrong` tells why. */
+/** This life cannot go on, and `failedOpens` or `wrong` says why. */
 class Over extends Error {}
 
 export async function runLife(options: LifeOptions): Promise<LifeReport> {
@@ -60,7 +60,7 @@ export async function runLife(options: LifeOptions): Promise<LifeReport> {
 
 class Life {
   readonly #options: LifeOptions;
-  /** Used for the kills only, because the schedule decides how often the load draws numbers. */
+  /** Used only for the kills, because timing decides how often the load draws numbers. */
   readonly #moments: Random;
   readonly #random: Random;
   readonly #receivers: ReceiversProcess;
@@ -101,8 +101,8 @@ class Life {
       await this.#open();
       await this.#register();
       while (this.#rounds < rounds) {
-        // After a few deaths in a row the daemon is in careful mode. A clean stop ends that mode, which is rare in
-        // practice.
+        // After a few deaths in a row the daemon is in careful mode, which is rare in practice. A clean stop ends that
+        // mode.
         if (this.#moments.chance(CLEAN_STOPS)) await this.#restart();
         await this.#round();
       }
@@ -112,7 +112,7 @@ class Life {
       if (code === 0) this.#wrong.push(...databaseFaults(this.#options.home));
       else this.#wrong.push(`the last stop ended with ${code ?? signal}`);
     } catch (error) {
-      // An unexpected error is a finding as well: the directory is kept, and tells more.
+      // An unexpected error is a finding as well, so the directory is kept for more information.
       if (!(error instanceof Over)) this.#wrong.push(error instanceof Error ? error.stack! : String(error));
     }
     this.#daemon?.kill();
@@ -191,7 +191,7 @@ class Life {
     return () => timers.forEach((timer) => clearTimeout(timer));
   }
 
-  /** Starts the daemon, which must listen. A slow start is tried again, because the machine may be busy. */
+  /** Starts the daemon, and requires it to listen. A slow start is retried, because the machine may be busy. */
   async #open(isRepeated = false): Promise<void> {
     const process = await this.#launch();
     const startUpMs = await process.untilListening();
@@ -208,7 +208,7 @@ class Life {
     await this.#open(true);
   }
 
-  /** @param since a monotonic time; now if not given */
+  /** @param since a monotonic time; now if absent */
   async #startAndKill(afterMs: number, since = monotonic()): Promise<void> {
     const process = await this.#launch();
     const timer = setTimeout(() => process.kill(), Math.max(0, since + afterMs - monotonic()));
@@ -230,7 +230,7 @@ class Life {
     return process;
   }
 
-  /** Waits for the end that was arranged, and returns when it was. */
+  /** Waits for the end that was arranged, and returns its time. */
   async #fell(process: DaemonProcess, mayStop: boolean): Promise<number> {
     const end = await process.ended;
     const { code, signal, at } = end;
@@ -273,8 +273,8 @@ class Life {
   }
 
   /**
-   * Simulates a disk that lied, to show that the check notices: after the last kill the directory is as after the
-   * first.
+   * Simulates a disk that lied, to show that the check notices: after the last kill, the directory is as it was after
+   * the first.
    */
   #loseAcks(): void {
     const data = dataDir(this.#options.home);

@@ -27,7 +27,7 @@ export interface LoadParts {
   readonly again: Publish[];
   /** Called when a 202 is first seen. */
   readonly onAck: () => void;
-  /** The largest number of events; small if a life ends soon. */
+  /** The maximum number of events, which is small if a life ends soon. */
   readonly most?: number;
   /** The longest pause between two publishes. */
   readonly pauseMs?: number;
@@ -110,7 +110,7 @@ export class Load {
     return { batch, single, body, idempotencyKey: whole ? `b${batch}` : null };
   }
 
-  /** Returns how long to wait before the next one. */
+  /** Returns how long to wait before the next publish. */
   async #send({ batch, single, body: text, idempotencyKey }: Publish): Promise<number> {
     const { api, generation, journal, random } = this.#parts;
     const sentAt = monotonic();
@@ -139,7 +139,7 @@ export class Load {
     return { marker, data: `{"marker":"${marker}", "amount":1.10,"big":9007199254740993,"padding":"${padding}"}` };
   }
 
-  /** Notes what the API shows as settled, and replays some of the failed events. */
+  /** Records what the API shows as settled, and replays some of the failed events. */
   async #watch(): Promise<number> {
     const { api, generation, journal, random, replayed } = this.#parts;
     const { data } = await api.newest(WATCHED);
@@ -157,7 +157,7 @@ export class Load {
   }
 }
 
-/** Broken connections are expected here. Other code judges if the daemon had a reason to die. */
+/** Broken connections are expected here. Other code judges whether the daemon had a reason to die. */
 function isOfDaemon(error: unknown): boolean {
   const isNetwork = error instanceof TypeError && error.cause !== undefined;
   return isNetwork || error instanceof DOMException || error instanceof Refused;

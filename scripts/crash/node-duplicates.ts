@@ -1,6 +1,6 @@
 /**
  * Finds requests that a receiver should not have seen twice when several processes send. Each endpoint is owned by one
- * of them, so another one repeats an attempt for one reason only: the first was killed, or suspended for longer than
+ * of them, so another one repeats an attempt for only one reason: the first was killed, or suspended for longer than
  * its lease, while the attempt was in flight or its result was not recorded.
  */
 import type { ShownAttempt } from "./api.ts";
@@ -26,7 +26,7 @@ export function judgeAcrossNodes(
   });
 }
 
-/** A slow receiver may see a request that timed out after the one that followed it. */
+/** A slow receiver may see a request that timed out after the request that followed it. */
 function faultOfOrder(
   request: Request,
   earlier: readonly Request[],

@@ -21,7 +21,7 @@ export interface NodeLifeOptions {
   readonly nodes: number;
   readonly rounds: number;
   readonly seed: number;
-  /** The number of endpoints of each plan. If not given, six. */
+  /** The number of endpoints of each plan. If absent, six. */
   readonly copies?: number;
   readonly onProgress: (rounds: number) => void;
 }
@@ -33,13 +33,13 @@ export interface Verdict {
   readonly driver: readonly DriverEntry[];
   /** The plan of the endpoint, by delivery. */
   readonly plans: ReadonlyMap<string, string>;
-  /** Requests that a suspended node made after it went on. */
+  /** Requests that a suspended node made after it resumed. */
   readonly late: number;
 }
 
 /** The number of endpoints of each plan, so that each node has some. */
 const COPIES = 6;
-/** The most events of one node: each is sent to a dozen endpoints, all on one machine. */
+/** The maximum number of events of one node: each is sent to a dozen endpoints, all on one machine. */
 const MOST_OF_LOAD = 400;
 const PAUSE_MS = 100;
 const QUIET_MS = 300_000;
@@ -51,7 +51,7 @@ export class NodeLife {
   readonly journal: Journal;
   /** Violations that the journals do not show. */
   readonly wrong: string[] = [];
-  /** The time at which each suspended process went on. */
+  /** The time at which each suspended process resumed. */
   readonly resumed = new Map<number, number>();
   readonly #options: NodeLifeOptions;
   readonly #receivers: ReceiversProcess;
@@ -99,7 +99,7 @@ export class NodeLife {
     await this.journal.append({ kind: "ended", generation, at, clean: false });
   }
 
-  /** Notes the nodes that have ended by themselves. Returns true if there are any. */
+  /** Records the nodes that have ended by themselves. Returns true if there are any. */
   async noteEnded(round: number): Promise<boolean> {
     for (const { generation, process } of this.cluster.living) {
       const end = await Promise.race([process.ended, sleep(0, null)]);
@@ -158,8 +158,8 @@ export class NodeLife {
   }
 
   /**
-   * Sorts requests by arrival, without those that a suspended process made after it went on: these are allowed, and do
-   * not count.
+   * Sorts requests by arrival, leaving out those that a suspended process made after it resumed, which are allowed and
+   * do not count.
    */
   #inOrder(history: History): { history: History; late: number } {
     let late = 0;

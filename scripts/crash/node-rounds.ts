@@ -1,5 +1,5 @@
 /**
- * Rounds on several nodes. Under load, one of them is killed with `kill -9`, or suspended, for longer or for less than
+ * Rounds on several nodes. Under load, one of them is killed with `kill -9`, or suspended, for longer or shorter than
  * its lease. An event published at that moment shows when the others have taken over.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,10 +18,10 @@ export interface NodeRounds {
   readonly kills: number;
   readonly suspensions: number;
   readonly findings: Findings;
-  /** The times after kills, and after suspensions, in which connections stay open. */
+  /** The times after kills, and after suspensions, during which connections stay open. */
   readonly takeOversMs: readonly number[];
   readonly takeOversOfSuspendedMs: readonly number[];
-  /** Requests that a suspended node made after it went on. */
+  /** Requests that a suspended node made after it resumed. */
   readonly late: number;
 }
 
@@ -36,7 +36,7 @@ interface Probe {
 const LEASE_MS = 5000;
 /** A suspension shorter than the lease. */
 const PAUSE_MS = 2000;
-/** A suspension longer than the lease: the others have taken over by then. */
+/** A suspension longer than the lease, by whose end the others have taken over. */
 const SUSPENDED_MS = 12_500;
 const LIMIT_MS = 60_000;
 const POLL_MS = 50;
@@ -138,7 +138,7 @@ class Rounds {
     return answered.id;
   }
 
-  /** Waits until each endpoint was sent the event, whichever node owns it. */
+  /** Waits until the event has been sent to each endpoint, whichever node owns it. */
   async #reached(api: Api, event: string, what: string): Promise<void> {
     for (const until = monotonic() + LIMIT_MS; monotonic() < until; await sleep(POLL_MS)) {
       const { deliveries } = await api.get<ShownEvent>(`/v1/webhooks/events/${event}`);
@@ -154,8 +154,8 @@ function drawFault(random: Random): Fault {
 }
 
 /**
- * Returns when the last endpoint was sent its first attempt, by event. Counts only endpoints that always succeed: a
- * failing one gets fewer attempts at once, and its backlog comes first, even with a single node.
+ * Returns the time at which the last endpoint was sent its first attempt, by event. Counts only endpoints that always
+ * succeed: a failing one gets fewer attempts at a time, and its backlog comes first, even with a single node.
  */
 function firstAttempts({ requests }: History, plans: ReadonlyMap<string, string>): Map<string, number> {
   const first = new Map<string, number>();

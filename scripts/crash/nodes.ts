@@ -1,4 +1,6 @@
-/** Several processes on one PostgreSQL: their settings, the living ones, and the division of endpoints. */
+/**
+ * Several processes on one PostgreSQL: their settings, those that are alive, and how endpoints are divided among them.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +11,7 @@ import { SIGNATURE_BY } from "./site.ts";
 
 const SLOTS = 1024;
 const POLL_MS = 25;
-/** Only a division that hangs takes this long. */
+/** Dividing takes this long only if it hangs. */
 const DIVIDED_MS = 60_000;
 
 export interface Node {
@@ -20,14 +22,14 @@ export interface Node {
 }
 
 export interface ClusterHome extends Pick<Home, "dir" | "compileCache" | "program"> {
-  /** More settings of every node, and of the one at a place. */
+  /** More settings for every node, and for the one at a given position. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly settingsOf?: ((place: number) => Readonly<Record<string, string>>) | undefined;
   readonly url: string;
 }
 
 export class Cluster {
-  /** Keyed by place. The next node takes the place of a dead one. */
+  /** Keyed by position. The next node takes the position of a dead one. */
   readonly nodes: (Node | null)[] = [];
   readonly #home: ClusterHome;
   #generation = 0;
@@ -90,7 +92,7 @@ export class Cluster {
   }
 }
 
-/** Waits until each of so many nodes has its share, and no more. */
+/** Waits until each of this many nodes has its share, and no more. */
 export function divided(url: string, nodes: number): Promise<void> {
   const share = Math.ceil(SLOTS / nodes);
   const sql = "SELECT count(*)::integer AS n FROM slot s JOIN node o ON o.id = s.owner GROUP BY o.id";

@@ -36,7 +36,7 @@ export class Primaries {
 
   /** Returns null if there is no PostgreSQL. */
   static async start({ standby = true } = {}): Promise<Primaries | null> {
-    // Use an own directory, because nobody may look into that of the check.
+    // Use a separate directory, because nobody may look into that of the check.
     const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
     const bin = binaries(dir);
     if (bin === null) {
@@ -75,7 +75,7 @@ export class Primaries {
     await killTree(this.#primary.process);
   }
 
-  /** Lets no byte pass between the two servers any more. */
+  /** From now on, lets no byte pass between the two servers. */
   silenceStandby(): void {
     this.#link!.silence();
   }
@@ -131,7 +131,7 @@ export class Primaries {
     await withClient(urlOf(port, "postgres"), async (client) => {
       const state = async () => (await client.query("SELECT state FROM pg_stat_replication")).rows[0]?.state;
       while ((await state()) !== "streaming") await sleep(POLL_MS);
-      // Set this on the primary only, because the other must not wait for a standby when it is promoted.
+      // Set this only on the primary, because the other must not wait for a standby when it is promoted.
       await client.query("ALTER SYSTEM SET synchronous_standby_names = 'other'");
       await client.query("SELECT pg_reload_conf()");
       const sync = async () => (await client.query("SELECT sync_state FROM pg_stat_replication")).rows[0]?.sync_state;

@@ -1,6 +1,6 @@
 /**
- * The receivers, as a separate process. Every complete request is in the journal before it gets a response, and so is
- * the response. receivers-process.ts starts it as: receivers.ts <journal> <seed> <plant>
+ * The receivers, as a separate process. Every complete request, and its response, is in the journal before the response
+ * is sent. receivers-process.ts starts it as: receivers.ts <journal> <seed> <plant>
  */
 import { createHash } from "node:crypto";
 import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
@@ -15,7 +15,7 @@ import { killStrays } from "./strays.ts";
 import { verifies } from "./verifies.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** The n-th complete request from now on kills the daemon: at once, or `ms` after the response. */
+/** Kills the daemon at the n-th complete request from now on: at once, or `ms` after the response. */
 export interface Aim {
   readonly nth: number;
   readonly when: "arrived" | "answered";
@@ -56,7 +56,7 @@ server.listen(0, "127.0.0.1", () => process.send!({ port: port() }));
 process.on("message", ({ number, ...asked }: Asked & { number: number }) => {
   unawaited(obey(asked).then(() => process.send?.({ done: number })));
 });
-// The driver is gone and cannot end the daemon any more, so do it here, unless the driver said that this is the end.
+// The driver is gone and can no longer end the daemon, so do it here, unless the driver said that this is the end.
 process.on("disconnect", () => {
   if (isOver) process.exit();
   killDaemon(daemon);
@@ -78,7 +78,7 @@ async function obey(asked: Asked): Promise<void> {
   }
 }
 
-/** Connections are accepted in order: once this one is served, none of the dead daemon's are left. */
+/** Connections are accepted in order. Once this one is served, none of the dead daemon's are left. */
 function acceptedAll(): Promise<void> {
   return new Promise((resolve, reject) => {
     get({ host: "127.0.0.1", port: port(), agent: false }, (response) => {
@@ -95,7 +95,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     return;
   }
   const body = await buffer(request).catch(() => null);
-  // The daemon died while it sent, so this was no request.
+  // The daemon died while it was sending, so this was not a request.
   if (body === null) return;
   const isAimedAt = aim !== null && --aim.left === 0 ? aim : null;
   const seen = look(request, body, secrets[name]!);
@@ -125,7 +125,7 @@ function look(request: IncomingMessage, body: Buffer, secret: string): SeenReque
   const header = (name: string) => String(request.headers[name] ?? "");
   const connection = connections.get(request.socket)!;
   connection.requests++;
-  // Each of several processes signs under a header of its own.
+  // Each of several processes signs under its own header.
   const signature = Object.keys(request.headers).find((name) => name.startsWith(SIGNATURE_BY));
   return {
     nth: ++count,
@@ -151,7 +151,7 @@ function send(response: ServerResponse, answer: Answer): void {
   else response.writeHead(answer).end();
 }
 
-/** Does nothing if that process is gone already. */
+/** Does nothing if that process is already gone. */
 function killDaemon(target: number | null): void {
   if (target === null || target !== daemon) return;
   unawaited(journal.append({ kind: "kill", generation, at: monotonic() }));

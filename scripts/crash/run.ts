@@ -9,7 +9,7 @@ import { monotonic } from "./journal.ts";
 
 export interface RunOptions {
   readonly rounds: number;
-  /** No life is begun after so many seconds. */
+  /** No life is begun after this many seconds. */
   readonly seconds: number;
   readonly seed: number;
   readonly plant: Plant;

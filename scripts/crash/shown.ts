@@ -1,5 +1,5 @@
 /**
- * Reads what the daemon shows at the end of a life, without what is not judged, because there may be millions of
+ * Reads what the daemon shows at the end of a life, leaving out what is not judged, because there may be millions of
  * deliveries.
  */
 import type { Api, ShownAttempt, ShownEvent } from "./api.ts";
@@ -8,7 +8,7 @@ export interface Shown {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly events: readonly ShownEvent[];
-  /** Keyed by delivery. Has only deliveries with more than one attempt. */
+  /** Keyed by delivery. Contains only deliveries with more than one attempt. */
   readonly attempts: ReadonlyMap<string, readonly ShownAttempt[]>;
 }
 

@@ -41,8 +41,8 @@ export const ENDPOINTS: readonly EndpointPlan[] = [
 ];
 
 /**
- * Returns the names of all endpoints. Each node needs endpoints of its own, so there are several of each plan:
- * `steady`, `steady-2`, …
+ * Returns the names of all endpoints. Each node needs its own endpoints, so there are several of each plan: `steady`,
+ * `steady-2`, …
  */
 export function namesOf(copies: number): string[] {
   return Array.from({ length: copies }, (_, at) =>

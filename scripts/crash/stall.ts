@@ -1,7 +1,7 @@
 /**
  * Stops PostgreSQL for half a minute: publishers get an error in time, the nodes need little more memory and recover by
- * themselves, and nothing is lost. Before that, one commit takes long: its event is sent when it is committed, even
- * though its due time lies behind that of others.
+ * themselves, and nothing is lost. Before that, one commit takes long: its event must be sent once it is committed,
+ * even though its due time comes after that of others.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { onPrimaries, type Primaries } from "./primaries.ts";
 export interface Stalls {
   readonly rounds: number;
   readonly findings: Findings;
-  /** Publishes that got a 503 during the stalls. */
+  /** The number of publishes that got a 503 during the stalls. */
   readonly refused: number;
   /** The times from the end of each stall until each node acknowledged again. */
   readonly resumedMs: readonly number[];
@@ -30,7 +30,7 @@ const AFTER_MS = 15_000;
 const LOADS = 8;
 const LATE_MS = 3000;
 const POLL_MS = 20;
-/** The limits for these. */
+/** The limits for these figures. */
 export const RESUMED_AFTER_STALL_MS = 12_000;
 export const GROWN_MIB = 100;
 export const LATE_LIMIT_MS = 6000;

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A process that is just being started still has its parent's name. */
+/** A process that is just starting still has its parent's name. */
 const LOOKS = 40;
 const LOOK_EVERY_MS = 50;
 
@@ -13,7 +13,7 @@ export async function killStrays(home: string): Promise<void> {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // The process is gone already.
+        // The process is already gone.
       }
     }
     await sleep(LOOK_EVERY_MS);
@@ -40,7 +40,7 @@ function isDaemon(pid: number, home: string): boolean {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
     return words.includes("serve") && words.some((word) => word.startsWith(home));
   } catch {
-    // The process ended meanwhile.
+    // The process ended in the meantime.
     return false;
   }
 }

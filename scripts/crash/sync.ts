@@ -1,7 +1,7 @@
 /**
  * Silences the standby under load, so that commits wait for it. Then server processes of waiting commits are
- * terminated, cancelled or killed, and finally the primary is killed and the standby promoted, which has none of these
- * commits. Every acknowledged event must exist all the same.
+ * terminated, cancelled or killed, and finally the primary is killed and the standby, which has none of these commits,
+ * is promoted. Every acknowledged event must still exist.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { withClient } from "../../test/harness/postgres.ts";

@@ -1,6 +1,6 @@
 /**
  * Overwrites one page of a store after another, starts the daemon on each copy in this process, and checks the result:
- * events that can be read are delivered, none again after a 2xx, and exit codes follow the table.
+ * events that can be read are delivered, none is sent again after a 2xx, and exit codes follow the table.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ const ends = (["mended", "met", "untouched", "refused"] as const).map((end) => `
 console.log(`${pages.length} pages of ${trees.size} tables and indexes in ${seconds} s: ${ends}, ${bad} violations`);
 process.exitCode = bad === 0 ? 0 : 1;
 
-/** Makes the files that a kill leaves, of a daemon that is paused and idle. */
+/** Creates the files that a kill leaves of a daemon that is paused and idle. */
 async function aSite(): Promise<Site> {
   const living = join(home, "living");
   mkdirSync(living);

@@ -6,7 +6,7 @@ import { overwrite, pagesOf, type PageOf } from "../../test/harness/pages.ts";
 import type { TestReceiver } from "../../test/harness/receiver.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** A daemon that runs on a directory, in this process or in one of its own. */
+/** A daemon that runs on a directory, in this process or in a separate one. */
 export interface Life {
   /** Resolves to the daemon's URL, or to null if it ended before it listened. */
   readonly listening: Promise<string | null>;
@@ -57,7 +57,7 @@ export function chosenPages(site: Site, count: number): PageOf[] {
   return leaves.flatMap((_, turn) => trees.flatMap((tree) => byTree.get(tree)!.slice(turn, turn + 1))).slice(0, count);
 }
 
-/** `isLookedFor` is true to start as after a kill, when the daemon looks for damage. */
+/** `isLookedFor` is true for a start as after a kill, when the daemon looks for damage. */
 export async function tryPage(
   site: Site,
   { page, tree }: PageOf,
@@ -134,7 +134,7 @@ async function saysFaults(
   return violations;
 }
 
-/** Resolves to the daemon's status once all is sent, or to null if that takes too long. */
+/** Resolves to the daemon's status once everything is sent, or to null if that takes too long. */
 async function whenAllIsSent(
   url: string,
   key: string,

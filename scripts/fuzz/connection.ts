@@ -14,7 +14,7 @@ export interface Played {
   readonly text: string;
   /** The number of requests that were written. */
   readonly sent: number;
-  /** True if we hung up, or the connection was reset. The last response may be cut short then. */
+  /** True if we hung up, or the connection was reset. The last response may then be cut short. */
   readonly isCut: boolean;
 }
 
@@ -23,7 +23,7 @@ const LONGEST_MS = 10_000;
 const SHORTEST_IDLE_MS = 200;
 
 /**
- * Decides after how long a silence means that no response will come, because the server waits for the rest of a
+ * Decides how long a silence must be to mean that no response will come, because the server waits for the rest of a
  * request.
  */
 export class Patience {
@@ -34,7 +34,7 @@ export class Patience {
     this.#usualMs += (afterMs - this.#usualMs) / 20;
   }
 
-  /** Called when it gave up, perhaps too soon, because it cannot know what would have come. */
+  /** Called when it gave up, perhaps too soon, since nobody knows what would have come. */
   gaveUp(): void {
     this.#usualMs = Math.min(LONGEST_MS, this.#usualMs * 1.1 + 1);
   }

@@ -1,6 +1,6 @@
 /**
- * Sends raw requests, most of them malformed, to the real daemon in each way that it listens, and to the receiver of
- * `webhookd listen`. None may end the process, cause an internal error, or get a response that is not HTTP.
+ * Sends raw requests, most of them malformed, to the real daemon in each of the ways that it listens, and to the
+ * receiver of `webhookd listen`. None may end the process, cause an internal error, or get a response that is not HTTP.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** The processes that get requests: the daemon in each way that it listens, and the receiver of `webhookd listen`. */
+/**
+ * The processes that get requests: the daemon in each of the ways that it listens, and the receiver of `webhookd
+ * listen`.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
@@ -28,7 +31,7 @@ export class Victim {
   readonly kind: Kind;
   /** Lines that it logged as errors, or wrote to standard error. */
   readonly errors: readonly string[];
-  /** The way it ended; null while it runs. */
+  /** The way the process ended. Null while it runs. */
   end: string | null = null;
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;

@@ -1,28 +1,30 @@
 /**
- * Makes the bytes of requests. Most are malformed in one or two places; the rest must be right, so that those are
- * reached.
+ * Makes the bytes of requests. Most are malformed in one or two places. The rest must be right, so that those places
+ * are reached.
  */
 import { Random } from "../../test/sim/random.ts";
 
-/** The requests of one connection, and the way they are sent. */
+/** The requests of one connection, and how they are sent. */
 export interface Plan {
   readonly requests: readonly Buffer[];
-  /** The number of pieces in which all of it is written. */
+  /** The number of pieces in which the whole plan is written. */
   readonly pieces: number;
   /** True if the next request is written after the response to the last one, instead of all at once. */
   readonly inTurn: boolean;
-  /** Once all is written, it waits for responses, closes its side, or resets the connection. */
+  /** The action once everything is written: it waits for responses, closes its side, or resets. */
   readonly end: "wait" | "half" | "reset";
   /** True if it does not speak TLS although the server expects it. */
   readonly isClear: boolean;
-  /** Responses to HEAD have a length and no body. */
+  /** True if a request is HEAD, whose response has a length but no body. */
   readonly hasHead: boolean;
-  /** The client's address, so that each client is a peer of its own. */
+  /** The client's address, so that each client counts as a separate peer. */
   readonly address: string;
 }
 
 export interface Kind {
-  /** A key that may read and publish, so that it can change nothing that the rest of the run needs. Null for none. */
+  /**
+   * A key that may read and publish, so that it cannot change anything that the rest of the run needs. Null for none.
+   */
   readonly key: string | null;
   readonly isProxied: boolean;
   readonly paths: readonly string[];
@@ -344,7 +346,7 @@ const BODIES = [
 
 const LAST = Buffer.from("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
-/** Returns the plan of connection `index`. It depends on nothing else, so that one connection can be repeated. */
+/** Returns the plan of connection `index`. It depends on nothing else, so that a single connection can be repeated. */
 export function planOf(seed: number, index: number, kind: Kind): Plan {
   const random = new Random(Math.imul(seed, 2_654_435_761) ^ Math.imul(index + 1, 40_503));
   random.next();
@@ -357,7 +359,7 @@ export function planOf(seed: number, index: number, kind: Kind): Plan {
     requests.push(bytes);
     hasHead ||= isHead;
   }
-  // If everything before it was complete, this request ends the connection, and nobody has to wait.
+  // If everything before it was complete, this request ends the connection, so that nobody has to wait.
   if (end === "wait") requests.push(LAST);
   return {
     requests,

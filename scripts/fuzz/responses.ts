@@ -10,7 +10,7 @@ export interface Response {
 
 export interface Reading {
   readonly responses: readonly Response[];
-  /** Describes the fault with its bytes; null if there is none. */
+  /** Describes the fault with its bytes. Null if there is none. */
   readonly fault: string | null;
 }
 

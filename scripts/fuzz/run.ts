@@ -8,9 +8,9 @@ export interface Round {
   readonly mode: Mode;
   readonly home: string;
   readonly seed: number;
-  /** The smallest number of requests to write. */
+  /** The minimum number of requests to write. */
   readonly requests: number;
-  /** Only this connection of the round; null for all. */
+  /** Only this connection of the round. Null for all. */
   readonly only: number | null;
 }
 
@@ -33,7 +33,7 @@ const CONNECTIONS = 24;
 /** The codes of 5xx responses that are intended, because there is no capacity at the moment. */
 export const DELIBERATE: ReadonlySet<string | null> = new Set(["overloaded"]);
 /**
- * The largest growth between a quarter of the requests and all of them. Node's memory varies by half of this when idle.
+ * The maximum growth between a quarter of the requests and all of them. Node's memory varies by half of this when idle.
  */
 export const RSS_BOUND_MIB = 64;
 const MOST_FAULTS = 20;

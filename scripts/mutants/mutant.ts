@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Mutant {
-  /** Says what the bug does, in a few words joined by hyphens. */
+  /** A few words, joined by hyphens, about what the bug does. */
   readonly name: string;
   readonly file: string;
   /** Must occur exactly once in the file. */

@@ -1,4 +1,3 @@
-/** All bugs that the tests must notice. */
 import { DELIVERY } from "./delivery.ts";
 import { EDGES } from "./edges.ts";
 import type { Mutant } from "./mutant.ts";

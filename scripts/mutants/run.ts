@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { planted, type Mutant } from "./mutant.ts";
 
 export interface Verdict {
-  /** The first test that failed; null if none did. */
+  /** The first test that failed. Null if none did. */
   readonly caughtBy: string | null;
   readonly seconds: number;
 }
@@ -19,7 +19,7 @@ interface Results {
   }[];
 }
 
-/** A copy of the files that git tracks, or would add. The packages are the checkout's own. */
+/** A copy of the files that git tracks, or would add. It uses the checkout's own packages. */
 export class Copy {
   readonly dir = mkdtempSync(join(tmpdir(), "webhookd-mutants-"));
 
@@ -35,7 +35,7 @@ export class Copy {
     symlinkSync(join(root, "node_modules"), join(this.dir, "node_modules"));
   }
 
-  /** With `whole`, all tests run if the named ones caught nothing. */
+  /** With `whole`, runs all tests if the named ones caught nothing. */
   judge(mutant: Mutant, whole: boolean): Verdict {
     const file = join(this.dir, mutant.file);
     const sound = readFileSync(file, "utf8");

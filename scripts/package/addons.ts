@@ -1,4 +1,4 @@
-/** Copies the shared libraries that the program needs on the platforms that it is packed for. */
+/** Copies the shared libraries that the program needs on its target platforms. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { root } from "../root.ts";
 import { writeCompressed } from "./compressed.ts";
 import { fileIn } from "./locked-package.ts";
 
-/** The package that holds SQLite. */
+/** The package that contains SQLite. */
 export const SQLITE = "better-sqlite3";
 /** The build of koffi by target, for the same C library as Node's own. Other targets do not use koffi. */
 const KOFFI: Readonly<Record<string, { readonly name: string; readonly file: string } | undefined>> = {
@@ -18,7 +18,7 @@ const KOFFI: Readonly<Record<string, { readonly name: string; readonly file: str
 export interface CopiedAddons {
   /** The names and hashes that src/native.ts needs, by target. */
   readonly embedded: Readonly<Record<string, Addons>>;
-  /** The paths in package-lock.json of the packages that they belong to. */
+  /** The paths in package-lock.json of the packages that contain the addons. */
   readonly packages: readonly string[];
 }
 

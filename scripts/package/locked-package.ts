@@ -1,5 +1,6 @@
 /**
- * Fetches packages of the npm registry with exactly the content that package-lock.json names, for other platforms too.
+ * Fetches packages from the npm registry with exactly the content that package-lock.json specifies, for other platforms
+ * too.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -25,7 +26,7 @@ export function lockfile(): Readonly<Record<string, Locked | undefined>> {
 
 interface Wanted {
   readonly name: string;
-  /** The lockfile's version if not given. */
+  /** If absent, the lockfile's version. */
   readonly version?: string;
   /** The hash of a version that the lockfile does not name. */
   readonly integrity?: string | undefined;

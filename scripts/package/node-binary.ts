@@ -1,4 +1,4 @@
-/** Finds the Node binaries that go into executables, and those that make them. */
+/** Finds the Node binaries that go into executables, and those that build them. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileIn } from "./locked-package.ts";

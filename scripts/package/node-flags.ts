@@ -7,7 +7,7 @@ export const V8_CODE_FLAG = "--no-wasm-code-gc";
 
 /**
  * The flags that Node is started with: in the executable, by `scripts/webhookd` and `npm start`, and in the benches.
- * The npm package goes without the first, and the tests have only the last.
+ * The npm package leaves out the first, and the tests use only the last.
  */
 export const NODE_FLAGS = [
   // SIGUSR1 would open a debugger.

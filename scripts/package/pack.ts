@@ -1,5 +1,5 @@
 /**
- * Puts a bundle and a Node together into one executable, without a network. It runs as a process of its own because it
+ * Puts a bundle and a Node together into one executable, without a network. It runs as a separate process because it
  * needs the same version of Node as the executable, and because pkg's injector garbles any later uncaught error:
  *
  *   node scripts/package/pack.ts <bundle> <Node binary> <target> <output>
@@ -7,8 +7,8 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-// This module is what `pkg --sea` runs for a single script. The command itself passes no configuration on, and would put
-// whole packages into a file system of its own, which slows every start.
+// This module is what `pkg --sea` runs for a single script. The command itself passes no configuration on, and would
+// put whole packages into a virtual file system, which slows every start.
 import { default as pkg } from "@yao-pkg/pkg/lib-es5/sea.js";
 import { START } from "../../src/bundle.ts";
 import { root } from "../root.ts";
@@ -28,7 +28,7 @@ const seaConfig = {
   assets: Object.fromEntries(assets.map((file) => [file, join(directory, file)])),
   disableExperimentalSEAWarning: true,
   useSnapshot: false,
-  // Node's switches can only be set here: NODE_OPTIONS could run anybody's code, and SIGUSR1 would open a debugger.
+  // Node's switches can be set only here: NODE_OPTIONS could run anybody's code, and SIGUSR1 would open a debugger.
   execArgv: NODE_FLAGS,
   execArgvExtension: "none",
   // The cache would be made without these switches, so V8 would refuse it. The start script is only a few lines.
@@ -76,7 +76,7 @@ function strip({ platform, arch }: Target, binary: string): boolean {
       execFileSync(tool, ["-o", binary, node], { stdio: "ignore" });
       return true;
     } catch {
-      // The next program is tried, if there is one.
+      // Try the next program, if there is one.
     }
   }
   console.log(`there is no strip for ${platform}-${arch}: the executable is 17 MB larger for it`);

@@ -7,7 +7,7 @@ import { thisMachine, type Target } from "./targets.ts";
 /** The result of the proof of an executable. */
 export type Proof = "run" | "emulated" | "unrun" | "failed";
 
-/** Runs the proof in a process of its own, outside of this checkout. It prints its findings. */
+/** Runs the proof as a separate process, outside of this checkout. It prints its findings. */
 export function prove(target: Target, file: string): Proof {
   const words = [join(root, "test/package/executable.ts"), file];
   const isOurs = target === thisMachine();

@@ -8,6 +8,6 @@ import { version } from "../../src/build.ts";
 
 const [word, ...rest] = process.argv.slice(2);
 if (rest.length === 0 && (word === "--version" || word === "-v")) {
-  // A reader that closes the pipe is no error, as in cli/process-io.ts.
+  // A reader that closes the pipe is not an error, as in cli/process-io.ts.
   process.stdout.on("error", () => {}).write(`webhookd ${version}\n`);
 } else runProgram();

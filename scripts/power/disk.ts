@@ -1,6 +1,6 @@
 /**
  * A disk that keeps what POSIX promises, and no more: the contents of a file are durable once the file was synced, and
- * a name once its directory was. When the power is cut, later changes may be there, in part, or not at all.
+ * a name once its directory was. After a power cut, later changes may be there, in part, or not at all.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -112,7 +112,7 @@ export class Disk {
       case "truncate":
         return this.#file(operation.inode)?.change({ bytes: operation.bytes });
       case "sync":
-        // The recording did not make the root itself, so a sync of the root has an unknown inode.
+        // The recording did not create the root itself, so a sync of the root has an unknown inode.
         return (this.#nodes.get(operation.inode) ?? this.#root).sync();
       case "unlink":
         return this.#parentOf(operation.path).change([basename(operation.path), null]);
@@ -122,7 +122,9 @@ export class Disk {
     }
   }
 
-  /** Returns what a start finds if the power is cut now: files by their paths from the root, null for a directory. */
+  /**
+   * Returns what a start finds if the power is cut now: files by their paths from the root, with null for a directory.
+   */
   after(loss: Loss, random: Random): Map<string, Buffer | null> {
     const found = new Map<string, Buffer | null>();
     addNames(found, ".", this.#root.after(loss, random), { loss, random });

@@ -1,7 +1,7 @@
 /**
- * Simulates power cuts. The writes, syncs and names of a daemon are recorded, and disks are rebuilt as a cut may leave
- * them: what was not synced is gone, torn or there. The store is opened on each disk, and on some of them the daemon is
- * started. Two kinds of disks that lie are the controls: they must lose something.
+ * Simulates power cuts. A recording of a daemon's writes, syncs and names is turned into disks as a cut may leave them:
+ * what was not synced is gone, torn or there. The store is opened on each disk, and the daemon is started on some of
+ * them. Two kinds of disks that lie are the controls: they must lose something.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

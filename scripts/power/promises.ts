@@ -9,7 +9,9 @@ export type Promised =
   | { readonly kind: "removed"; readonly endpoint: string }
   | { readonly kind: "key"; readonly id: string }
   | { readonly kind: "backup"; readonly name: string }
-  /** `body` is the SHA-256 of the bytes that a receiver must get. Only the event itself holds the text `marker`. */
+  /**
+   * `body` is the SHA-256 of the bytes that a receiver must get. Only the event itself contains the string `marker`.
+   */
   | {
       readonly kind: "event";
       readonly id: string;
@@ -29,7 +31,7 @@ export type Answered = Promised & { readonly end: number };
 export interface Expectation {
   /** Disks of the same name have the same contents. */
   readonly disk: string;
-  /** True if the whole daemon is started on it; otherwise only the store is opened. */
+  /** True to start the whole daemon on it. Otherwise only the store is opened. */
   readonly starts: boolean;
   readonly home: string;
   readonly data: string;

@@ -29,7 +29,7 @@ const QUIET_LIMIT_MS = 60_000;
 const POLL_MS = 10;
 const PAGE = 200;
 const DISK_FLOOR = 1_048_576;
-/** The number of disks that are remembered, because the same one may come again with more promises. */
+/** The number of disks to remember, because the same one may come again with more promises. */
 const REMEMBERED = 8;
 
 const seen = new Map<string, Contents>();
@@ -61,7 +61,7 @@ async function check(expectation: Expectation): Promise<Verdict> {
 
 /** The contents before anything was sent, and the faults after that. Rejects if the start fails. */
 interface Found {
-  /** Null if nobody could look. That is a fault, and tells nothing about the contents. */
+  /** Null if nobody could look. That is a fault, and says nothing about the contents. */
   readonly contents: Contents | null;
   readonly wrong: readonly string[];
 }

@@ -28,7 +28,7 @@ export interface PowerOptions {
 export interface Report {
   /** The number of operations recorded. */
   readonly operations: number;
-  /** The number of events acknowledged meanwhile. */
+  /** The number of events acknowledged during the recording. */
   readonly acked: number;
   readonly sweeps: readonly Sweep[];
 }
@@ -46,9 +46,12 @@ export interface Sweep {
   /** The number of states with any fault. */
   bad: number;
   lost: number;
-  /** The number of acknowledged events that a lying disk lacked when only the store was opened, or the daemon started. */
+  /**
+   * The number of acknowledged events that a lying disk lacked when only the store was opened, or when the daemon was
+   * started.
+   */
   dropped: { store: number; daemon: number };
-  /** The ids of those that were not missed. */
+  /** The ids of those whose loss was not noticed. */
   readonly unseen: string[];
   readonly violations: string[];
   /** The directories of states with faults. */
@@ -74,8 +77,8 @@ export async function run(options: PowerOptions): Promise<Report> {
 }
 
 /**
- * True if nothing is wrong on honest disks, and both ways of checking miss everything that the others dropped. A check
- * that never notices anything must not pass.
+ * True if nothing is wrong on honest disks, and both ways of checking notice the loss of everything that the others
+ * dropped. A check that never notices anything must not pass.
  */
 export function isGood({ sweeps }: Report): boolean {
   return sweeps.every(({ disk, violations, promised, dropped, unseen }) =>

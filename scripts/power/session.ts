@@ -1,6 +1,7 @@
 /**
  * One life of a daemon whose disk is recorded, from its first start in an empty directory: publishers, an operator who
- * changes things and makes backups, receivers that fail now and then. It ends as in a power cut, with nothing closed.
+ * changes things and makes backups, and receivers that fail now and then. It ends like a power cut, with nothing
+ * closed.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
@@ -42,7 +43,7 @@ export interface Session {
 export class Receivers {
   /** Deliveries that got a 2xx while the daemon was recorded. */
   readonly succeeded = new Set<string>();
-  /** Requests with another body than the one published, or a signature that does not verify. */
+  /** Requests with a body other than the one published, or with a signature that does not verify. */
   readonly wrong: string[] = [];
   readonly bodies = new Map<string, string>();
   readonly secrets = new Map<string, string>();
@@ -73,7 +74,7 @@ export class Receivers {
     const [event, delivery] = [header("webhook-id"), header("x-webhookd-delivery")];
     const hash = createHash("sha256").update(body).digest("hex");
     if (!verifies(header, body, this.secrets.get(name)!)) this.wrong.push(`${delivery} has a wrong signature`);
-    // The first body counts until the response to the publish tells what it must be.
+    // The first body counts until the response to the publish shows what it must be.
     if ((this.bodies.get(event) ?? hash) !== hash) this.wrong.push(`${delivery} has other bytes`);
     this.bodies.set(event, hash);
     const answer = this.isRecording ? this.#reaction(name) : 200;
@@ -148,7 +149,7 @@ class Work {
     for (const { name, events } of ENDPOINTS) await this.#register(name, events);
     const loops = Array.from({ length: PUBLISHERS }, () => this.#loop(() => this.#publish(), 5));
     const all = Promise.all([...loops, this.#loop(() => this.#operate(), 40), this.#loop(() => this.#watch(), 60)]);
-    // A busy machine may answer almost nothing in this time. Then go on until there is something to lose.
+    // A busy machine may answer almost nothing in this time. Then continue until there is something to lose.
     do await Promise.race([all, sleep(ms)]);
     while (this.answered.length < LEAST_ANSWERS);
     this.#isOver = true;

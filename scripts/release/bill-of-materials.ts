@@ -1,5 +1,5 @@
 /**
- * The bill of materials of an executable or the npm package, as CycloneDX 1.5. `npm sbom` would not do: it lists what
+ * The bill of materials of an executable or the npm package, as CycloneDX 1.5. `npm sbom` is not enough: it lists what
  * is installed rather than what is in the file, does not know about Node and SQLite, and with `--omit dev` leaves out
  * packages that a development dependency needs too.
  */
@@ -19,7 +19,7 @@ interface Component {
   readonly licenses: readonly { readonly license: { readonly id: string } }[];
 }
 
-/** The part of a release that runs: an executable, or a package for a Node that is installed already. */
+/** The part of a release that runs: an executable, or a package for a Node that is already installed. */
 export type Shipped = Pick<Executable, "bundle" | "file"> & Partial<Pick<Executable, "target" | "node">>;
 
 /** `built` is the ISO time of the commit, so that it does not depend on the machine. */

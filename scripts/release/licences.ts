@@ -1,4 +1,4 @@
-/** THIRD-PARTY-LICENSES: the works of others in the executables, and their terms. */
+/** THIRD-PARTY-LICENSES: other people's works in the executables, and their terms. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Bundle } from "../build.ts";
@@ -17,7 +17,7 @@ const ALLOWED = new Set(["MIT", "MIT-0", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-C
 const KOFFI = `Copyright (C) 2026 Niels Martignène <niels.martignene@protonmail.com>
 Copyright (c) 2017 Node.js API collaborators`;
 
-/** The copyright holders of packages under MIT that come without its text, as their sources state them. */
+/** The copyright holders of packages under MIT that do not include its text, as their sources state them. */
 const COPYRIGHT: Readonly<Record<string, string>> = {
   "@koromix/koffi-linux-arm64": KOFFI,
   "@koromix/koffi-linux-x64": KOFFI,
@@ -26,12 +26,12 @@ const COPYRIGHT: Readonly<Record<string, string>> = {
   "yoga-layout": "Copyright (c) Meta Platforms, Inc. and affiliates.",
 };
 
-/** Returns the licences for all executables of a release together, because some packages are only in one platform's. */
+/** Returns the licences for all executables of a release together, because some packages are in only one platform's. */
 export function thirdPartyLicences(made: readonly [Executable, ...Executable[]]): string {
   return licences(packagesIn(...made.map(({ bundle }) => bundle)), nodeLicence(made[0].node.file));
 }
 
-/** Returns the licences for a bundle that runs on a Node that is installed already. */
+/** Returns the licences for a bundle that runs on a Node that is already installed. */
 export function bundleLicences(bundle: Bundle): string {
   return licences(packagesIn(bundle), null);
 }

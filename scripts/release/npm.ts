@@ -63,7 +63,7 @@ function description(): object {
       "./package.json": "./package.json",
     },
     files: ["bin", "client", "daemon", "THIRD-PARTY-LICENSES"],
-    // The client needs this version. The daemon reports by itself that it needs a newer one.
+    // The client needs this version. The daemon itself reports that it needs a newer one.
     engines: { node: ">=20" },
   };
 }

@@ -1,6 +1,6 @@
 import { missingFixes } from "../package/node-fixes.ts";
 
-/** The facts that decide if there may be a release. */
+/** The facts that decide whether there may be a release. */
 export interface Candidate {
   readonly version: string;
   /** The output of `git status --porcelain`. */
@@ -42,7 +42,10 @@ export function objections(candidate: Candidate): string[] {
   return found;
 }
 
-/** The notes of a version in CHANGELOG.md, without the heading; null if there are none, or the heading has no date. */
+/**
+ * Returns the notes of a version in CHANGELOG.md, without the heading. Null if there are none, or if the heading has no
+ * date.
+ */
 export function notesOf(version: string, changelog: string): string | null {
   const section = changelog.split(/^## /m).find((text) => text.startsWith(`${version} (`));
   if (section !== undefined && !/^\S+ \(\d{4}-\d{2}-\d{2}\)\n/.test(section)) return null;

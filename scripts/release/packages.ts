@@ -1,4 +1,4 @@
-/** Lists the npm packages that are really in an executable, by what the bundler put into it. */
+/** Lists the npm packages that are really in an executable, judging by what the bundler put into it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Bundle } from "../build.ts";
@@ -43,7 +43,7 @@ export function packagesIn(
   return [...unique.keys()].toSorted().map((key) => unique.get(key)!);
 }
 
-/** Returns `node_modules/h3` for `…/node_modules/h3/dist/h3.mjs`, and null for our own code. */
+/** Returns `node_modules/h3` for `…/node_modules/h3/dist/h3.mjs`, or null for our own code. */
 function packageOf(source: string): string | null {
   const start = source.indexOf("node_modules/");
   if (start < 0) return null;

@@ -14,7 +14,7 @@ export function sign(file: string, key: string): void {
   });
 }
 
-/** Returns install.sh with the key that it trusts; null leaves it without a key. */
+/** Returns install.sh with the key that it trusts. Null leaves it without a key. */
 export function installer(key: string | null): string {
   const script = readFileSync(join(import.meta.dirname, "install.sh"), "utf8");
   return key === null ? script : script.replace("\nSIGNERS=''\n", () => `\nSIGNERS='${allowedSigner(key)}'\n`);

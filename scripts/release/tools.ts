@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** A tool needed besides Node and npm, with how to get it, and a command that succeeds if it is installed. */
+/** A tool needed in addition to Node and npm, with how to get it, and a command that succeeds if it is installed. */
 type Tool = readonly [name: string, command: readonly [string, ...string[]]];
 
 export const FOR_XZ: Tool = ["xz (apt-get install xz-utils)", ["xz", "--version"]];

@@ -1,6 +1,6 @@
 /**
  * Makes the pictures of `docs/dashboard.md` from the real dashboard, in a real terminal, over a real daemon, and writes
- * its list of keys; needs tmux:
+ * its list of keys. It needs tmux:
  *
  *   npm run screens
  */
@@ -46,7 +46,7 @@ try {
   // The socket's name is relative to the folder, so that the dashboard shows a short one.
   const command = [join(root, "scripts/webhookd"), "tui", "--socket", "webhookd.sock"];
   terminal = new Terminal(WIDE, stage.dir, command, { WEBHOOKD_UI_LABEL: "PROD" });
-  // This waits for the counts of pending deliveries, which are taken every 30 s.
+  // The counts of pending deliveries are taken only every 30 s, so wait for them.
   await terminal.showing("held  ");
   for (const { file, title, size, keys, shows } of SHOTS) {
     terminal.resize(size);

@@ -1,4 +1,4 @@
-/** A clock that begins in the past and can be advanced. Timers that fall due meanwhile run in order. */
+/** A clock that begins in the past and can be advanced. Timers that fall due in between run in order. */
 import { systemClock, type Clock } from "../../src/clock.ts";
 
 interface Timer {

@@ -47,7 +47,7 @@ try {
   const { url } = await client.call("createPortalLink", { body: { can: ["manage", "secrets"] } });
   const { pathname, hash } = new URL(url);
   for (const screen of SCREENS) {
-    // Each picture has a page of its own, so that none depends on the one before.
+    // Each picture has a separate page, so that none depends on the previous one.
     const page = await browser.newPage({ reducedMotion: "reduce", locale: "en-GB" });
     await page.goto(new URL(pathname + hash, stage.url).href);
     await show(page, screen, shown);

@@ -1,4 +1,4 @@
-/** The receivers in the pictures: hosts as customers have them, and their responses at each hour. */
+/** The receivers in the pictures: hosts such as customers have, and their responses at each hour. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
@@ -74,7 +74,7 @@ const BODIES: Readonly<Record<number, string>> = {
 /** A network of addresses for documentation (RFC 5737). */
 export const NETWORK = "203.0.113.0/24";
 
-/** Serves all receivers on one port of this machine, under names and addresses of their own. */
+/** Serves all receivers on one port of this machine, under their own names and addresses. */
 export class Receivers {
   readonly #server = createServer((request, response) => unawaited(this.#answer(request, response)));
   readonly #now: () => number;

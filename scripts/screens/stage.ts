@@ -1,6 +1,6 @@
 /**
  * Runs the daemon that the pictures show, in this process, with two days of history. Its clock began two days ago, and
- * time passes at once whenever nothing is due.
+ * time is skipped whenever nothing is due.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ import { inputs } from "../../test/config/inputs.ts";
 const HOUR = 3_600_000;
 /** The number of events that are published. */
 const EVENTS = 400;
-/** The most events for healthy receivers that are published along with each, by day. */
+/** The maximum number of events for healthy receivers that are published along with each, by day. */
 const MOST_USUAL = 18;
 const USUAL = BUILT_IN_TYPES.find(({ name }) => name === "transaction.enriched")!;
 /** The types in turn. Some come more often than others. */

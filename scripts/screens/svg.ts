@@ -27,7 +27,7 @@ interface Run extends Style {
   readonly text: string;
 }
 
-/** `screen` is text with colours as a terminal writes it, a line for each row. */
+/** `screen` is text with colours as a terminal writes it, one line per row. */
 export async function picture(screen: string, { columns, rows }: Size, title: string): Promise<string> {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: true });
   await new Promise<void>((done) => terminal.write(screen.replace(/\n$/, ""), done));
@@ -59,7 +59,7 @@ function runsOf(terminal: InstanceType<typeof xterm.Terminal>, row: number): Run
     if (cell === undefined || cell.getWidth() === 0) continue;
     const [style, text, width] = [styleOf(cell), cell.getChars() || " ", cell.getWidth()];
     const last = runs.at(-1);
-    // A wide character ends its run: no font can be trusted to make it two cells wide.
+    // A wide character ends its run, because no font is sure to make it two cells wide.
     if (last !== undefined && width === 1 && last.width === last.text.length && sameStyle(last, style)) {
       runs[runs.length - 1] = { ...last, width: last.width + 1, text: last.text + text };
     } else runs.push({ ...style, column, width, text });

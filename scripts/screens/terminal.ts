@@ -1,4 +1,4 @@
-/** Runs the real program in a real terminal: a tmux server of its own, whose screen is read as a person does. */
+/** Runs the real program in a real terminal: a separate tmux server, whose screen is read as a person would. */
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 

@@ -1,4 +1,6 @@
-/** Measures a daemon's memory and write-ahead log in each of its processes, and the growth from one to the next. */
+/**
+ * Measures a daemon's memory and write-ahead log in each of its processes, and the growth from one process to the next.
+ */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -12,9 +14,9 @@ interface Sample {
 }
 
 export interface Growth {
-  /** MiB an hour: the median of the slopes within processes, each without its first minute. */
+  /** MiB per hour: the median of the slopes within processes, leaving out each one's first minute. */
   readonly slope: number | null;
-  /** MiB: the largest in the first third of the processes, and in the last third. */
+  /** MiB: the maximum in the first third of the processes, and in the last third. */
   readonly first: number;
   readonly last: number;
   readonly walMax: number;
@@ -32,7 +34,7 @@ export class Gauge {
     try {
       const status = readFileSync(`/proc/${pid}/status`, "utf8");
       const resident = /^VmRSS:\s+(\d+) kB/mu.exec(status)?.[1];
-      // A process that was just killed has no memory any more.
+      // A process that was just killed has no memory left.
       if (resident === undefined) return;
       const rss = Number(resident) / 1024;
       const sizeOf = (name: string) => (statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0) / MIB;
@@ -60,7 +62,7 @@ function most(samples: readonly Sample[], what: "rss" | "wal" | "store"): number
   return samples.reduce((max, sample) => Math.max(max, sample[what]), 0);
 }
 
-/** Returns the slope by least squares, in MiB an hour; null for fewer than ten samples. */
+/** Returns the slope by least squares, in MiB per hour. Null for fewer than ten samples. */
 function slopeOf(samples: readonly Sample[]): number | null {
   if (samples.length < 10) return null;
   const mean = (pick: (sample: Sample) => number) => samples.reduce((sum, one) => sum + pick(one), 0) / samples.length;

@@ -1,4 +1,6 @@
-/** Records, outside the daemon, the events published, acknowledged and received: for hours, in a few bytes an event. */
+/**
+ * Records, outside the daemon, the events published, acknowledged and received over hours, in a few bytes per event.
+ */
 import { createHash } from "node:crypto";
 
 export interface Published {
@@ -10,7 +12,7 @@ export interface Published {
 export interface Balance {
   readonly acked: number;
   readonly requests: number;
-  /** Requests for a delivery that had been answered 2xx before. A few are allowed after each kill. */
+  /** Requests for a delivery that had already been answered 2xx. A few are allowed after each kill. */
   readonly repeated: number;
   readonly lost: readonly string[];
   readonly wrong: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * Publishes steadily for hours on one data directory, with receivers that fail now and then, kill -9 every few minutes,
- * and pruning all along. Nothing may be lost, and nothing may grow.
+ * and continuous pruning. Nothing may be lost, and nothing may grow.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -19,7 +19,7 @@ export interface SoakOptions {
   readonly home: Home;
   readonly seconds: number;
   readonly killEverySeconds: number;
-  /** Events a second. */
+  /** Events per second. */
   readonly rate: number;
   readonly seed: number;
   readonly onProgress: (so: { readonly seconds: number; readonly acked: number; readonly open: number }) => void;
@@ -36,7 +36,7 @@ const SHOWN_EVENTS = 50;
 const QUIET_LIMIT_MS = 300_000;
 /** The number of failures among a thousand responses, by endpoint. */
 const FAILING: Readonly<Record<string, number>> = { steady: 2, flaky: 250, slow: 20 };
-/** The most failures of one delivery. One that used up its ladder would be `failed`, which is not lost. */
+/** The maximum number of failures of one delivery. One that used up its ladder would be `failed`, which is not lost. */
 const MAX_FAILURES = 3;
 const SLOW_MS = 150;
 
@@ -116,8 +116,7 @@ class Soak {
   }
 
   /**
-   * Publishes one event after the other. A request that got no response because of a kill is repeated with the same
-   * key.
+   * Publishes one event after another. A request that got no response because of a kill is repeated with the same key.
    */
   async #publish(publisher: number, everyMs: number): Promise<void> {
     let nextAt = performance.now();

@@ -19,7 +19,7 @@ export const openBullmq: OpenQueue = async (service, send) => {
   const { Queue, Worker } = packages!("bullmq") as Bullmq;
   const { hostname: host, port } = new URL(service);
   const connection = { host, port: Number(port), maxRetriesPerRequest: null };
-  // Remove finished jobs: keeping them, as the default does, makes Redis grow forever.
+  // Remove finished jobs: if they were kept, as is the default, Redis would grow for ever.
   const defaultJobOptions = {
     attempts: ATTEMPTS,
     backoff: { type: "exponential", delay: 2000 },

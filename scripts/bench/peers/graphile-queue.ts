@@ -19,7 +19,7 @@ export const openGraphile: OpenQueue = async (service, send) => {
     connectionString: service,
     taskList: { send: (payload: unknown) => send(payload as Job) },
     noHandleSignals: true,
-    // Use batches as its page on performance does: many jobs are fetched and completed at a time.
+    // Use batches, as its page on performance does: many jobs are fetched and completed at a time.
     preset: {
       worker: {
         concurrentJobs: CONCURRENCY,

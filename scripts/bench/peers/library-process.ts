@@ -1,6 +1,5 @@
 /**
- * The code that is the same for all libraries: HTTP in, a library that keeps the events, and a worker that signs and
- * posts them.
+ * The code that all libraries share: HTTP in, a library that keeps the events, and a worker that signs and posts them.
  */
 import { createHmac, createSecretKey } from "node:crypto";
 import { createServer } from "node:http";

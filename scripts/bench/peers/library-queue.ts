@@ -9,9 +9,9 @@ export interface Job {
 /** Resolves once the library's database has the job. */
 export type Enqueue = (job: Job) => Promise<void>;
 
-/** `send` rejects if the attempt failed. The library then tries again, 8 times in all, with growing delays. */
+/** `send` rejects if the attempt failed. The library then tries again, up to 8 times in total, with growing delays. */
 export type OpenQueue = (service: string, send: (job: Job) => Promise<void>) => Promise<Enqueue>;
 
-/** The number of concurrent jobs that their documentation calls usual for work that waits for the network. */
+/** The number of concurrent jobs that their documentation considers usual for work that waits for the network. */
 export const CONCURRENCY = 100;
 export const ATTEMPTS = 8;

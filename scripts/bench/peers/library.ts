@@ -1,6 +1,6 @@
 /**
  * A queue library as a peer. Our own process accepts events over HTTP and stores them in the library, whose worker
- * signs and posts them. A webhook sender built on it needs at least that; it lacks most of what webhookd does.
+ * signs and posts them. A webhook sender built on it needs at least that, and still lacks most of what webhookd does.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { NEEDED, type Service } from "./services.ts";
 export interface Library {
   readonly name: "bullmq" | "graphile";
   readonly about: string;
-  /** The library's own package comes first. */
+  /** Begins with the library's own package. */
   readonly packages: readonly string[];
   readonly service: keyof typeof NEEDED;
   readonly startService: (dir: string) => Promise<Service>;

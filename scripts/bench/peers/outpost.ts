@@ -41,7 +41,7 @@ export const outpost: Peer = {
       GIN_MODE: "release",
       DISABLE_TELEMETRY: "true",
     };
-    // Migrate before measuring the start, because a database is made only once.
+    // Migrate before measuring the start, because a database is created only once.
     const migrate = ["migrate", "apply", "--yes"];
     execFileSync(programAt("outpost")!, migrate, { cwd: dir, env: { ...plain(dir), ...env }, stdio: "ignore" });
     const file = programAt("outpost-server")!;

@@ -2,7 +2,7 @@
 import type { RequestShape } from "../load-thread.ts";
 
 export interface Peer {
-  /** Tells readers of the table how the tool is run here. */
+  /** Describes, for readers of the table, how the tool is run here. */
   readonly about: string;
   /** Returns a sentence about what is not installed and how to get it, or null if the tool can be started. */
   missing(): string | null;
@@ -19,7 +19,7 @@ export interface RunningPeer {
   readonly startMs: number;
   /** The endpoints in the order of their URLs. */
   readonly endpoints: readonly PeerEndpoint[];
-  /** Need not end anything in order, because its data is discarded. */
+  /** It need not end anything in order, because its data is discarded. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Finds programs and packages of others, starts a program, waits for it and ends it. */
+/** Finds other people's programs and packages, starts a program, waits for it and ends it. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ export interface Program {
   readonly dir: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly as?: { readonly uid: number; readonly gid: number };
-  /** Rejects, or never resolves, while the program does not serve yet. */
+  /** Rejects, or never resolves, until the program serves. */
   readonly ready: () => Promise<unknown>;
   /** The signal that ends the whole program at once. */
   readonly end?: NodeJS.Signals;
@@ -33,7 +33,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Returns the path of a program, or null. `places` are system directories that are better than those on PATH. */
+/** Returns the path of a program, or null. `places` are system directories that take precedence over PATH. */
 export function programAt(name: string, places: readonly string[] = []): string | null {
   const directories = [...(OWN === undefined ? [] : [OWN]), ...places, ...(process.env.PATH ?? "").split(delimiter)];
   const paths = directories.filter((directory) => directory !== "").map((directory) => resolve(directory, name));
@@ -56,7 +56,7 @@ export function packageAt(name: string): string | null {
   return path !== null && isThere(join(path, "package.json")) ? path : null;
 }
 
-/** Returns the first version number in what the program prints. */
+/** Returns the first version number that the program prints. */
 export function versionOf(file: string, ...args: readonly string[]): string {
   const text = execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], timeout: 20_000 });
   return /\d+(\.\d+)+/.exec(text)?.[0] ?? text.trim().split("\n")[0]!;

@@ -77,7 +77,7 @@ export async function startRabbit(dir: string): Promise<Service> {
   writeFileSync(join(data, "plugins"), "[].\n");
   const env = {
     HOME: data,
-    // This makes its script exec the server. Otherwise the script would have to be asked to end it.
+    // Makes its script exec the server. Otherwise we would have to ask the script to end it.
     RUNNING_UNDER_SYSTEMD: "1",
     RABBITMQ_NODENAME: `bench-${port}@localhost`,
     RABBITMQ_NODE_PORT: String(port),

@@ -31,7 +31,7 @@ export const svix: Peer = {
       // The bench's receivers are on this machine, to which it would not send by default.
       SVIX_WHITELIST_SUBNETS: "[127.0.0.1/32]",
     };
-    // Migrate before measuring the start, because a database is made only once.
+    // Migrate before measuring the start, because a database is created only once.
     execFileSync(file, ["migrate"], { cwd: dir, env: { ...plain(dir), ...env }, stdio: "ignore" });
     const ready = () => ask(`${at}/health`);
     const { pid, startMs, ...running } = await startProgram({ file, args: [], dir, env, ready });

@@ -1,4 +1,4 @@
-/** A fresh Debian in a directory. debootstrap makes it once, and each trial gets a copy. Needs root. */
+/** A fresh Debian in a directory. debootstrap creates it once, and each trial gets a copy. Needs root. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

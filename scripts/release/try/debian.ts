@@ -1,4 +1,6 @@
-/** Installs the Debian package in a fresh Debian, serves and publishes as its unit would, removes and purges it. */
+/**
+ * Installs the Debian package in a fresh Debian, serves and publishes as its unit would, then removes and purges it.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";

@@ -9,7 +9,7 @@ import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Chroot } from "./chroot.ts";
 
-/** The base has its user's home, beside libraries. */
+/** The base image has its user's home, beside libraries. */
 const USER = "65532";
 
 export async function tryImage(directory: string, executable: string): Promise<void> {
