@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 const ROOT = resolve(import.meta.dirname, "..");
 
 /**
- * The first rule whose `from` matches a file says what the file may import. Paths are prefixes of our own files, other
- * names are packages. Files in `types` may be imported as types only, so that nothing of them is loaded.
+ * The first rule whose `from` matches a file says what the file may import. Paths are prefixes of our own files; other
+ * names are packages. Files in `types` may be imported only as types, so that nothing of them is loaded.
  */
 interface Rule {
   from: string;
@@ -16,7 +16,7 @@ interface Rule {
 }
 
 const NODE = "node:";
-/** The resources of the API, each with the code that it takes from others, beside its own shapes. */
+/** The resources of the API, each with the code that it uses from others, in addition to its own shapes. */
 const RESOURCES: Record<string, string[]> = {
   "event-types": [],
   publishing: ["src/api/event-types/data-check.ts"],
@@ -361,8 +361,8 @@ const LAZY: Record<string, string[]> = {
 };
 
 /**
- * Code that turns bytes into text and replaces what is not UTF-8 with U+FFFD: its place, how often, and why nothing is
- * lost there. All other code calls `utf8Of` in src/domain/utf8.ts, which refuses such bytes.
+ * Code that turns bytes into text and replaces invalid UTF-8 with U+FFFD: its place, the number of occurrences, and why
+ * nothing is lost there. All other code calls `utf8Of` in src/domain/utf8.ts, which refuses such bytes.
  */
 const LOSSY =
   /readFile(?:Sync)?\([^\n]*"utf-?8"|\.toString\((?:"utf-?8"[^)]*)?\)|TextDecoder(?:Stream)?\(|setEncoding\("|createInterface\(|\bString\((?:await|chunk\)|bytes\)|body\))/g;

@@ -1,7 +1,7 @@
 /**
- * `npm run test:all` runs these files; all others are in `npm test`, which is to end within four minutes on two cores. A
- * file belongs here if it needs 5 s of CPU or 15 s of time. If it alone shows a promise, leave a short form of it in
- * `npm test`. The files start in this order, the longest first.
+ * `npm run test:all` runs these files; all others are in `npm test`, which should take at most four minutes on two
+ * cores. A file belongs here if it needs 5 s of CPU or 15 s of time. If it is the only test of a promise, leave a short
+ * form of it in `npm test`. The files start in this order, the longest first.
  */
 export const SLOW_FILES: readonly string[] = [
   "test/process/nodes.test.ts",

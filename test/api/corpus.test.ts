@@ -67,7 +67,7 @@ describe("the corpus of bad input", () => {
     const { port } = await hasty;
     const bytes = input.raw_gen === undefined ? Buffer.from(input.raw_b64!, "base64") : generate(input.raw_gen);
     // This resolves when the server has closed the connection: the bytes after a misread request are never read as
-    // another one.
+    // another request.
     expect(await sendRaw(port, bytes, () => false)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 
@@ -112,7 +112,7 @@ describe("the corpus of repeated requests", () => {
     // Requests are sent 100 at a time, because the server takes at most 512 connections.
     while (answers.length < count) answers.push(...(await Promise.all(Array.from({ length: 100 }, one))));
     const refused = answers.filter(({ status }) => status !== 202);
-    // The clock stands still, so the key has only the requests that it had saved.
+    // The clock stands still, so the key has only the requests that it had saved up.
     expect(answers.length - refused.length).toBe(limit);
     for (const answer of refused) expectAnswer(answer, entry);
     expect(await countEvents(server.store)).toBe(limit);

@@ -1,4 +1,4 @@
-/** The terms of `test/corpora/api-bad-input-corpus.json`, which its README explains. */
+/** The vocabulary of `test/corpora/api-bad-input-corpus.json`, which its README explains. */
 import { readFileSync } from "node:fs";
 import { type Scope, SCOPES } from "../../src/domain/caller.ts";
 import { anEvent } from "./sqlite.ts";
@@ -31,7 +31,7 @@ export interface Input {
   readonly connections?: number;
   readonly each?: string;
   readonly state?: string;
-  /** Requests to send one after the other. The last response counts. */
+  /** Requests to send one after another. The last response counts. */
   readonly sequence?: readonly Input[];
   /** The number of requests to send at once. */
   readonly parallel?: number;

@@ -3,7 +3,10 @@ import type { EventDraft } from "../../src/domain/events/event.ts";
 import type { ApiKey } from "../../src/domain/caller.ts";
 import type { Condition, Publication, Store } from "../../src/store/store.ts";
 
-/** A store that only keeps keys and drafts, for tests of the code before and around the store. Other methods throw. */
+/**
+ * A store that only keeps keys and drafts, for tests of the code in front of the store and around it. Other methods
+ * throw.
+ */
 export class FakeStore {
   readonly audited: AuditEntry[] = [];
   readonly drafts: EventDraft[] = [];

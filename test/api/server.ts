@@ -211,7 +211,7 @@ export class ApiServer {
 }
 
 /**
- * Sends a request with Node's own client, because fetch rewrites headers, methods and targets that these tests are
+ * Sends a request with Node's own client, because fetch rewrites the headers, methods and targets that these tests are
  * about.
  */
 export function send(

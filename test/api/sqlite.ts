@@ -11,7 +11,7 @@ import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { afterEveryFile } from "../harness/ends.ts";
 
-/** Opens the real store in a directory of its own, which is removed when the file's tests end. */
+/** Opens the real store in a separate directory, which is removed when the file's tests end. */
 export async function aStore(clock = new ManualClock(), more: Partial<OpenOptions> = {}): Promise<Store> {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-api-"));
   const { store } = await openStore({ dir, create: true, diskFloor: 0, clock, onFault: fail, startBackup, ...more });
@@ -29,7 +29,7 @@ export function damage(of: Store, endpoint: string): void {
   db.close();
 }
 
-/** Makes the private keys of all tenants so that they cannot be read, behind the store's back. */
+/** Makes the private keys of all tenants unreadable, behind the store's back. */
 export function damageKeys(of: Store): void {
   const { dir } = open.find(({ store }) => store === of)!;
   const db = openFile(join(dir, "webhookd.db"), { timeout: 5000, nativeBinding: undefined });

@@ -12,7 +12,7 @@ import { sideBySide } from "../../scripts/bench/table.ts";
 
 const refused = (...args: string[]) => promisify(execFile)(process.execPath, ["scripts/bench/main.ts", ...args]);
 
-/** Answers and posts on, and stores nothing. Each endpoint has its own connections, so that none waits for another. */
+/** Answers and posts, but stores nothing. Each endpoint has its own connections, so that none waits for another. */
 const inThisProcess: Peer = {
   about: "a few lines of this test",
   missing: () => null,

@@ -63,7 +63,7 @@ async function run(name: CommandName, { target = "socket", more = [], ...situati
   return { code, out: io.out, err: io.err, io, row, daemon, keyFile, nowhere, within, pattern };
 }
 
-/** A PUT by name adds what is not there. */
+/** A PUT by name adds an object that does not exist. */
 const namesOne = (operation: OperationName) =>
   OPERATIONS[operation].includes("{id}") && refusalsOf(operation, 404).length > 0;
 

@@ -10,7 +10,7 @@ import { describedDaemon } from "./described-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
-/** Returns a machine with real files, in a directory of its own. */
+/** Returns a machine with real files, in a separate directory. */
 function aMachine({ env = {}, file }: { env?: Record<string, string>; file?: string } = {}) {
   const cwd = aDirectory();
   if (file !== undefined) writeFileSync(join(cwd, "webhookd.toml"), file);

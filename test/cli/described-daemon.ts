@@ -34,11 +34,11 @@ const ROUTES = (Object.entries(OPERATIONS) as [OperationName, string][])
   // Paths with an id match last, so that `/v1/webhooks/events` is not taken for an endpoint's id.
   .sort((one, other) => Number(one.isOne) - Number(other.isOne));
 
-/** Text is sent as it is. */
+/** Text is sent unchanged. */
 export type Body = object | string;
 export interface Refusal {
   readonly status: number;
-  /** By default the first code that the description lists for the status. */
+  /** By default, the first code that the description lists for the status. */
   readonly code?: string;
   /** The fields at fault. */
   readonly errors?: readonly object[];
@@ -72,7 +72,7 @@ export async function describedDaemon({ answers = {}, refuse }: Answering = {}):
   return { ...daemon, asked: () => asked };
 }
 
-/** The problem codes with which an operation may respond under a status, according to its description. */
+/** Returns the problem codes with which an operation may respond under a status, according to its description. */
 export function refusalsOf(operation: OperationName, status: number): string[] {
   const { described } = ROUTES.find((route) => route.operation === operation)!;
   return Object.keys(problemsOf(described, status) ?? {});

@@ -161,7 +161,7 @@ it.each(ATTEMPT_ERRORS)("names only commands that run, for %s", async (error) =>
   const lines = [...out.matchAll(/ {2}webhookd (.+)$/gm)].map(([, line]) => line!);
   expect(lines.length).toBeGreaterThan(3);
   for (const line of lines) {
-    if (line.startsWith("config")) continue; // This calls no daemon; advice.test.ts tries it.
+    if (line.startsWith("config")) continue; // These commands call no daemon, and advice.test.ts tries them.
     const words = line.match(/(?:"[^"]*"|[^\s"])+/g)!.map((word) => word.replaceAll('"', ""));
     // A command about many deliveries asks for their number, and nobody is there to type it.
     if (words.includes("--canary")) words.push("--dry-run");

@@ -20,7 +20,7 @@ export class FakeIo implements Io {
   /** The questions asked, and whether each answer was hidden. */
   readonly asked: { readonly question: string; readonly hidden: boolean }[] = [];
 
-  /** `input` is the lines that a person types, or the text piped in. `bytes` is piped in as it is. */
+  /** `input` is the lines that a person types, or the text piped in. `bytes` is piped in unchanged. */
   constructor({
     env = {},
     machine = {},

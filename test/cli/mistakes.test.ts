@@ -1,4 +1,4 @@
-/** Mistakes of tired people and newcomers. The error must tell them the right command. */
+/** Mistakes of tired people and newcomers. The error must show them the right command. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

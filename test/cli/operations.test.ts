@@ -12,7 +12,7 @@ import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
-/** Responds with these statuses one after the other, and repeats the last. Text is the code of a refusal. */
+/** Responds with these statuses one after another, and repeats the last. Text is the code of a refusal. */
 async function status(states: readonly (object | string)[], ...words: string[]) {
   let step = 0;
   const daemon = await fakeDaemon(({ path }) => {

@@ -24,7 +24,7 @@ const ended = {
 
 interface Scene {
   readonly plan?: object;
-  /** The job's state at each look; the last one is repeated. Text is the code of a 503. */
+  /** The job's state at each look. The last one is repeated. Text is the code of a 503. */
   readonly looks?: readonly (object | string)[];
   readonly io?: ConstructorParameters<typeof FakeIo>[0];
 }

@@ -70,7 +70,7 @@ const passphraseFile = (text = PASSPHRASE) => {
   return file;
 };
 
-/** Returns the contents of every file, except the lock: looking at a store creates it. */
+/** Returns the contents of every file except the lock, because looking at a store creates it. */
 function stateOf(path: string): Record<string, string> {
   const names = existsSync(path) ? readdirSync(path, { recursive: true, encoding: "utf8" }).sort() : [];
   const files = names.filter((name) => name !== "webhookd.lock" && statSync(join(path, name)).isFile());

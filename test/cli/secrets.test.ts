@@ -46,7 +46,7 @@ async function run(words: readonly string[], options: ConstructorParameters<type
 }
 
 const keyFile = join(dir, "secret.key");
-/** These bytes are not even UTF-8: a file that is set aside must stay byte for byte as it was. */
+/** These bytes are not even UTF-8: a file that is set aside must keep every byte. */
 const NO_KEY = Buffer.from("not a k\xe9y\n", "latin1");
 const keyOnly = (backup: string) => run(["restore", "--key-only", backup, "--seal-with", passphrase]);
 

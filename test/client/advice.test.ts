@@ -1,6 +1,4 @@
-/**
- * Every kind of failure has advice of its own. `test/cli/advice.test.ts` runs the commands that the advice suggests.
- */
+/** Every kind of failure has its own advice. `test/cli/advice.test.ts` runs the commands that the advice suggests. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { adviceOn, type Trouble } from "../../src/domain/advice/advice.ts";
@@ -49,7 +47,7 @@ const KINDS = {
 describe.each(["meaning", "receiver", "customer"] as const)("%s", (part) => {
   it("differs from kind to kind", () => {
     const texts = Object.values(KINDS).map((advice) => advice[part]);
-    // All failures that no receiver can mend share one text for the receiver's people.
+    // All failures that no receiver can fix share one text for the receiver's people.
     const ours = texts.filter((text) => text === "Nothing: it is our fault.").slice(1);
     expect(new Set(texts).size).toBe(texts.length - ours.length);
   });

@@ -1,4 +1,4 @@
-/** The publishers' clients behind one interface, so that a test can ask each of them the same. */
+/** The publishers' clients behind one interface, so that a test can ask the same of each of them. */
 import { spawn, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -32,7 +32,7 @@ export interface Asked {
   ];
 }
 
-/** The result of a publish or its error, or the `reason` why `verify` refused the body: null if it did not. */
+/** The result of a publish or its error, or the `reason` why `verify` refused the body. Null if it did not. */
 export interface Told {
   readonly answer?: unknown;
   readonly error?: { readonly code: string; readonly events: readonly BatchItem[]; readonly faults: readonly string[] };
@@ -75,7 +75,7 @@ async function askHere({ url, socket, giveUpAfterMs = 10_000, ...asked }: Asked)
   }
 }
 
-/** Returns null, and prints so, if there is no Python 3.9 or newer. */
+/** Returns null, with a message, if there is no Python 3.9 or newer. */
 export function python(): Language | null {
   if (!hasPython()) return null;
   const child = spawn("python3", ["-B", DRIVER, PYTHON_CLIENT, KEY], { stdio: ["pipe", "pipe", "inherit"] });

@@ -20,7 +20,7 @@ interface Request {
   readonly at: number;
 }
 
-/** Null is a connection that breaks before the response; with `cut` it breaks in the middle of the response. */
+/** Null is a connection that breaks before the response. With `cut` it breaks in the middle of the response. */
 type Answer = null | { status: number; headers?: Record<string, string>; body?: unknown; cut?: boolean };
 const OK: Answer = { status: 202, body: PUBLISHED };
 

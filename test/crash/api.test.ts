@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { Api, Refused } from "../../scripts/crash/api.ts";
 
-/** Starts a server that answers with one status after the other, and repeats the last. */
+/** Starts a server that answers with one status after another, and repeats the last. */
 async function answering(statuses: number[]): Promise<Api> {
   const server = createServer((_, response) => {
     const status = statuses.length > 1 ? statuses.shift()! : statuses[0]!;

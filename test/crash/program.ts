@@ -21,7 +21,7 @@ afterEveryFile(() => {
   for (const dir of directories.splice(0)) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** Starts the program in a process group of its own, with a directory for everything that it writes. */
+/** Starts the program in a separate process group, with a directory for everything that it writes. */
 export function start(...args: string[]): { child: ChildProcess; dir: string } {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-test-"));
   directories.push(dir);

@@ -19,7 +19,7 @@ interface Mutable<T> extends Omit<Shown, "events" | "attempts"> {
 }
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Tests change the history and then ask for the verdict. */
+/** A story. Tests change the history and then ask for the verdict. */
 export class Story {
   readonly driver: DriverEntry[] = [
     { kind: "intent", batch: 1, type: "budget.exceeded", items: [{ marker: "m1", data: DATA }] },

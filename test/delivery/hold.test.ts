@@ -19,7 +19,7 @@ class House {
   readonly dispatcher: Dispatcher;
   /** The number of times that each event has arrived, by URL. */
   readonly arrived = new Map<string, Map<string, number>>();
-  /** The most rows that one call of the store read or wrote, by method. */
+  /** The largest number of rows that one call of the store read or wrote, by method. */
   readonly most: Record<string, number> = {};
 
   constructor(store: Store, clock: ManualClock) {
@@ -91,8 +91,8 @@ describe("an endpoint that is disabled with 100,000 deliveries due", () => {
 
     await house.change(id, true);
     await house.publishToOther(50);
-    // The enabled endpoint's backlog is sent while the other one's publishes wait for their commits. It is far from its
-    // end.
+    // The enabled endpoint's backlog is sent while the other one's publishes wait for their commits. It is far from
+    // finished.
     expect(house.count(DISABLED)).toBeLessThan(DUE);
     await house.dispatcher.idle();
     expect(house.count(OTHER)).toBe(100);

@@ -11,7 +11,9 @@ import { claim } from "../harness/egress.ts";
 
 const NOW = 1000;
 
-/** The pending deliveries of a store, as two lists, and the most rows read in one turn of the event loop. */
+/**
+ * The pending deliveries of a store, as two lists, and the largest number of rows read in one turn of the event loop.
+ */
 class Disk {
   waitingRows: PendingDelivery[] = [];
   freshRows: PendingDelivery[] = [];
@@ -119,7 +121,7 @@ function setUp(rows: readonly PendingDelivery[]) {
     },
     log: { ...silentLog, error: (fields) => alarms.push(fields), warn: (fields) => warnings.push(fields) },
   });
-  /** `meanwhile` runs between the sweep's two looks. */
+  /** `meanwhile` runs between the two checks of the sweep. */
   const run = async (meanwhile = () => {}) => {
     const running = sweep.run();
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);

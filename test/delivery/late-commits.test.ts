@@ -1,5 +1,5 @@
 /**
- * Commits that happened although their callers had been told that they failed, so that memory does not know of them.
+ * Commits that succeeded although their callers had been told that they failed, so that memory does not know of them.
  */
 import { expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
@@ -51,7 +51,7 @@ it("what was committed after all is sent, to the endpoint as it is by then, and 
   expect(warned).toEqual([{ deliveries: 1, fresh: 1, endpoints: 1, first: second[0]!.fresh[0]!.delivery }]);
   expect(dispatcher.lost).toBe(0);
 
-  // No commit is in doubt any more, so a delivery missing from memory counts as lost.
+  // No commit is in doubt any more, so a delivery that is missing from memory counts as lost.
   await publishOne(store, {}, clock.now());
   const sweeping = dispatcher.sweep();
   await inOneSecond();

@@ -6,7 +6,7 @@ import { addEndpoint, again, answered, draft, noRoom, room, START } from "../sto
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
-/** The attempts that an endpoint may have in flight, and some more that are on their way there. */
+/** The attempts that an endpoint may have in flight, plus some that are on their way there. */
 const WINDOW = 256;
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
@@ -32,7 +32,7 @@ async function setUp(maxInFlight: number) {
     const published = await publish(parts, Array(size).fill(draft()), { now: clock.now() });
     committed.push(...published.map(({ id }) => id));
   };
-  /** The most places by which a first attempt started too late or too early. */
+  /** Returns by how many places, at most, a first attempt started too late or too early. */
   const disorder = () => {
     const place = new Map(committed.map((event, at) => [event, at]));
     const places = started.flatMap((event) => place.get(event) ?? []);

@@ -76,7 +76,7 @@ describe("an outage", () => {
     expect([outage.look(5999), outage.decidesAt]).toEqual(["open", 6000]);
     expect(outage.look(6000)).toBe("out");
     outage.sign("b", 6500);
-    // Other hosts responded meanwhile, so this host has a fault of its own until it responds again.
+    // Other hosts responded in the meantime, so this host has a fault of its own until it responds again.
     outage.noSign("a", 20_000, 20_001);
     outage.cutOff("a");
     expect(outage.look(20_001)).toBe("open");

@@ -36,7 +36,7 @@ class Disk {
     return { claims: due.map(claimAt), nextDueAt: rows[due.length]?.dueAt ?? null };
   }
 
-  /** Looks at up to two rows more than `limit`. */
+  /** Examines up to two rows more than `limit`. */
   dueFirst(after: Position, until: number, limit: number): DuePage {
     const due = this.#after(after).filter((row) => row.dueAt <= until);
     const seen = due.slice(0, limit + 2);

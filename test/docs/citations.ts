@@ -1,4 +1,4 @@
-/** Finds files that comments and pages name but that are not in this checkout. */
+/** Finds files that comments and pages name but that do not exist in this checkout. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 

@@ -4,7 +4,7 @@ import { allNames, allTexts, type Names } from "./names.ts";
 
 const PAGE = readFileSync("docs/glossary.md", "utf8");
 const [WORDS = "", UNUSED = ""] = PAGE.split("\n## Words that are not used\n");
-/** Places where the names come from the code only, and users do not see them. */
+/** Places where the names come only from the code, and users do not see them. */
 const CODE = new Set(["table", "type"]);
 
 interface Entry {
@@ -57,7 +57,7 @@ function holds(text: string, phrase: string): boolean {
   return ` ${apart(text).replaceAll(/[^a-z0-9]+/g, " ")} `.includes(` ${apart(phrase)} `);
 }
 
-/** Returns the places that use a word which the glossary refuses. */
+/** Returns the places that use a word which the glossary forbids. */
 function misused(names: Names, texts: ReadonlyMap<string, string>): string[] {
   const places = [
     ...Object.entries(names).flatMap(([place, set]) =>

@@ -17,7 +17,7 @@ interface Described {
 
 const description = JSON.parse(readFileSync("docs/openapi.json", "utf8")) as Described;
 
-/** Returns the text under a heading, up to the next heading of its level or above. */
+/** Returns the text under a heading, up to the next heading of the same or a higher level. */
 function section(title: string): string {
   const [, text = ""] = PAGE.split(`\n## ${title}\n`);
   return text.split("\n## ")[0]!;

@@ -99,7 +99,7 @@ function* words(node: unknown, keys?: readonly string[]): Generator<string> {
   }
 }
 
-/** Returns the fields of the one log line that is put together elsewhere. */
+/** Returns the fields of the only log line that is built elsewhere. */
 function attemptLine(): string[] {
   const ended = { claim: {}, outcome: plainSuccess(200, 1, {}), verdict: { status: "delivered" } };
   return Object.keys(attemptFields(ended as unknown as EndedAttempt, null));

@@ -77,7 +77,7 @@ it("runs what other sections of the pages leave to tests of their own", () => {
   }
 });
 
-/** Returns the anchors that GitHub makes of headings. */
+/** Returns the anchors that GitHub creates for headings. */
 function anchorsOf(page: string): string[] {
   const headings = readFileSync(page, "utf8").matchAll(/^#+ (.+)$/gm);
   return [...headings].map(([, title]) =>

@@ -43,7 +43,7 @@ case $1 in
 esac`,
 };
 
-/** A shell that runs the blocks of a page one after the other, with its own home directory in place of a host. */
+/** A shell that runs the blocks of a page one after another, with its own home directory in place of a host. */
 export class Session {
   readonly home = mkdtempSync(join(tmpdir(), "webhookd-docs-"));
   readonly #env: Record<string, string>;
@@ -76,8 +76,8 @@ export class Session {
   }
 
   /**
-   * Runs `before`, which no page shows, and then the blocks. It ends at the first that fails, and stops the processes
-   * that they started.
+   * Runs `before`, which no page shows, and then the blocks. It ends at the first one that fails, and stops the
+   * processes that they started.
    */
   async type(blocks: readonly Block[], before = ""): Promise<Ran> {
     const script = `${HEAD}\n${before}\n${blocks.map((block, index) => this.#typed(block, index)).join("\n")}`;

@@ -15,7 +15,7 @@ async function type(page: Page, before?: string) {
   }
 }
 
-/** Tools that the pages use, beside webhookd and those that every system has. */
+/** Tools that the pages use, in addition to webhookd and the tools that every system has. */
 const TYPED = ["bash", "curl", "grep"];
 const missing = TYPED.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
 if (missing.length > 0) process.stderr.write(`SKIPPED: the pages are not typed: there is no ${missing.join(", ")}\n`);

@@ -155,7 +155,7 @@ print(json.dumps([is_genuine(base64.b64decode(c["body"]), c["headers"], c["keys"
     program: () => {
       const directory = join(scratch, "java");
       mkdirSync(directory);
-      // One case a line, because Java has no JSON.
+      // One case per line, because Java has no JSON.
       const lines = Object.values(CASES).map(([{ body, id, timestamp, signature, keys }]) =>
         [body, id, timestamp, signature, ...keys].map((one) => Buffer.from(one).toString("base64")).join(","),
       );

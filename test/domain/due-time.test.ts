@@ -5,12 +5,12 @@ import { delayBefore, movedDue, staysUntil, type ClockChange } from "../../src/d
 const LADDER = [30_000, 600_000];
 const steps = fc.array(fc.integer({ min: -4_000_000, max: 4_000_000 }), { minLength: 1, maxLength: 4 });
 
-/** Moves a due time as the store does with later ones: by one change of the clock after the other. */
+/** Moves a due time as the store moves later ones: by one change of the clock after another. */
 function moved(changes: readonly ClockChange[], dueAt: number, retry: number): number {
   return changes.reduce((due, change) => (due > staysUntil(change) ? movedDue(change, due, retry) : due), dueAt);
 }
 
-/** Returns changes of the clock, a second apart, and what the clock shows a second after the last of them. */
+/** Returns changes of the clock, a second apart, and the time that the clock shows a second after the last of them. */
 function set(by: readonly number[]): { readonly changes: readonly ClockChange[]; readonly now: number } {
   let now = 10_000_000_000;
   const changes = by.map((each): ClockChange => {

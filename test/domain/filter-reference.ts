@@ -1,6 +1,6 @@
 /**
- * Evaluates filters as docs/filters.md says it, word by word: nothing is compiled, counted or cut short, and no code of
- * `src` is used. So a mistake in the one evaluator is not in the other one.
+ * Evaluates filters exactly as docs/filters.md words it: nothing is compiled, counted or cut short, and no code of
+ * `src` is used. So a mistake in one evaluator is not in the other.
  */
 
 /** Stands for a value that the event does not have. */
@@ -11,7 +11,7 @@ export function referenceTakes(filter: unknown, event: { type: string; data: unk
   return isMet(filter, event);
 }
 
-/** True if the condition is met by the value. */
+/** True if the value meets the condition. */
 function isMet(condition: any, value: unknown): boolean {
   if (Array.isArray(condition))
     return Array.isArray(value) && condition.every((one) => value.some((v) => isMet(one, v)));
@@ -26,7 +26,7 @@ function isMet(condition: any, value: unknown): boolean {
   return isThere(value, (one) => ofOneItem.every(([name, operand]) => isItemMet(name, operand, one)));
 }
 
-/** The answer of an operator that asks about the value as a whole; null for the others and for a field. */
+/** Returns the answer of an operator that tests the value as a whole. Null for the others and for a field. */
 function ofWhole(name: string, operand: any, value: unknown): boolean | null {
   switch (name) {
     case "$not":
@@ -49,7 +49,7 @@ function ofWhole(name: string, operand: any, value: unknown): boolean | null {
   }
 }
 
-/** The answer for one value, which may be an item of an array, or an array as a whole. */
+/** Returns the answer for one value, which may be an item of an array, or an array as a whole. */
 function isItemMet(name: string, operand: any, value: any): boolean {
   if (["$gt", "$gte", "$lt", "$lte"].includes(name) && typeof operand === "number") value = readAmount(value);
   const isComparable = typeof value === typeof operand && (isText(value) || typeof value === "number");
@@ -76,7 +76,7 @@ function isItemMet(name: string, operand: any, value: any): boolean {
   }
 }
 
-/** True of the value itself, or of an item of it, however deep. */
+/** True if the value itself, or an item of it at any depth, passes. */
 function isThere(value: unknown, is: (one: unknown) => boolean): boolean {
   return is(value) || (Array.isArray(value) && value.some((item) => isThere(item, is)));
 }
@@ -92,7 +92,7 @@ function isSame(one: any, other: any): boolean {
   return names.every((name) => isSame(one[name], other[name]));
 }
 
-/** True if some place of the text begins with the wanted one. */
+/** True if the wanted string begins at some position of the text. */
 function holds(text: string, wanted: string): boolean {
   for (let at = 0; at <= text.length; at++) if (text.slice(at, at + wanted.length) === wanted) return true;
   return false;

@@ -60,7 +60,7 @@ describe("a filter", () => {
     expect(matches(filterOf(document), event({ x: 1 }, { tags: ["vip", "eu"] }))).toBe(expected);
   });
 
-  // The examples of other products' pages, with values of our own.
+  // The examples of other products' documentation, with our own values.
   it.each([
     ["a field", { kind: "order/created" }, { kind: "order/created", order: { number: 7 } }, true],
     ["a nested field", { item: { stock: 0 } }, { item: { name: "Lamp", stock: 0 } }, true],

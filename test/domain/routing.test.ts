@@ -43,7 +43,7 @@ function recipients<Endpoint extends Filtered>(of: EventDraft, endpoints: readon
   return (routed as readonly { recipients: readonly Endpoint[] }[])[0]!.recipients;
 }
 
-/** The same, however long the filters take. */
+/** Returns the same result, however long the filters take. */
 function allRecipients<Endpoint extends Filtered>(of: EventDraft, endpoints: readonly Endpoint[]): readonly Endpoint[] {
   try {
     return recipients(of, endpoints);
@@ -55,7 +55,7 @@ function allRecipients<Endpoint extends Filtered>(of: EventDraft, endpoints: rea
   }
 }
 
-/** A filter that takes about this many looks at `{"x": [1, 1, …]}` of so many items. */
+/** A filter that takes about this many looks at `{"x": [1, 1, …]}` with this many items. */
 const slow = (at: number, looks: number, items: number) =>
   JSON.stringify({
     data: { x: { $or: Array.from({ length: looks / items }, (_, n) => ({ $gt: 100 + at + n / 100 })) } },
@@ -223,7 +223,7 @@ describe("a publish", () => {
     expect(refused).toMatchObject({ code: "overloaded", retryAfterSeconds: 10 });
   });
 
-  /** The model applies the rule in the slow way, to one draft after the other. */
+  /** The model applies the rule in the slow way, to one draft after another. */
   it("becomes what a model says, for any drafts, keys, endpoints and limits", () => {
     const tenant = fc.constantFrom("default", "other");
     const one = fc.record({

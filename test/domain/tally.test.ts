@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { incrementsOf } from "../../src/domain/tally.ts";
 import { ATTEMPT_ERRORS, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
 
-/** Counters on disk refer to an error by its place in this list, so no place may change. */
+/** Counters on disk refer to an error by its position in this list, so no position may change. */
 const PLACES: readonly AttemptError[] = [
   "http_status",
   "redirect_not_followed",

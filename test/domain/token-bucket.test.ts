@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EvenPace, TokenBucket } from "../../src/domain/time/token-bucket.ts";
 
-/** Takes all tokens that are there now and returns their number. */
+/** Takes all tokens that are available now and returns their number. */
 function takeAll(bucket: TokenBucket, burst: number, now: number): number {
   let taken = 0;
   for (; bucket.readyAt(burst) <= now; taken++) bucket.take(now);
@@ -87,7 +87,7 @@ describe("an even pace", () => {
     }
     return starts;
   }
-  /** Returns the most starts in any second. */
+  /** Returns the largest number of starts in any second. */
   function mostIn(starts: readonly number[]): number {
     let [most, first] = [0, 0];
     starts.forEach((at, last) => {

@@ -15,7 +15,7 @@ function codeOf(url: string, policy: UrlPolicy = DEFAULT): string | null {
 
 describe("the SSRF corpus at registration", () => {
   it.each(ssrfCorpus)("$id: $why", (entry) => {
-    // Registration does not ask DNS, so it accepts names that only the connection refuses.
+    // Registration does no DNS look-up, so it accepts names that only the connection refuses.
     const { code } = entry.expect.stage === "register" ? entry.expect : { code: null };
     expect(codeOf(entry.input.url, policyOf(entry))).toBe(code);
   });

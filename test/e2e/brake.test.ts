@@ -37,8 +37,8 @@ describe("the brake", () => {
     // A second pause does not change the first.
     expect((await pause(before, "me too")).body).toEqual(body);
 
-    // Nothing may start: no retry that falls due, no new event, no test that a caller waits for, and no attempt that
-    // was asked for.
+    // Nothing may start: no retry that falls due, no new event, no test that a caller waits for, and no requested
+    // attempt.
     const fresh = await before.publish();
     const test = await before.request("POST", `/v1/webhooks/${endpoint}/test?wait=true`);
     expect(test.status).toBe(202);

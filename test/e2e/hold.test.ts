@@ -122,7 +122,7 @@ describe("a disabled endpoint", () => {
     await change(daemon, id, { enabled: true });
     await receiver.next();
     await receiver.next();
-    // This request gives a second attempt the time to arrive, if one was sent.
+    // This request gives a second attempt time to arrive, if one was sent.
     await daemon.request("GET", `${PATH}/${id}`);
     expect(receiver.requests).toHaveLength(2);
     receiver.dropConnections();
@@ -239,7 +239,7 @@ describe("an endpoint that has failed for too long", () => {
       await expect.poll(async () => (await daemon.request("GET", `${PATH}/${id}`)).body.enabled).toBe(enabled);
     }
     expect((await daemon.request("GET", `${PATH}/${id}`)).body).toMatchObject({ disabled_reason: "failing" });
-    // An endpoint that is enabled again gets as long as before until it is disabled.
+    // After it was enabled again, an endpoint gets as long as before until it is disabled.
     await change(daemon, id, { enabled: true });
     clock.advance(fifth!);
     unawaited(daemon.daemon.tick());

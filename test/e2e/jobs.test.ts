@@ -25,7 +25,7 @@ async function second(clock: ManualClock, daemon: TestDaemon): Promise<void> {
   await daemon.settle(clock);
 }
 
-/** Returns the most starts within any 1,000 ms. */
+/** Returns the largest number of starts within any 1,000 ms. */
 function mostInASecond(times: readonly number[]): number {
   return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length));
 }

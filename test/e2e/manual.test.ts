@@ -14,7 +14,8 @@ interface Scene {
 }
 
 /**
- * Publishes an event whose first attempt gets the first of these answers. If that answer takes time, returns before it.
+ * Publishes an event whose first attempt gets the first of these answers. If that answer takes time, this returns
+ * before it.
  */
 async function aScene(answers: readonly Answer[], registration = {}, settings = {}): Promise<Scene> {
   const clock = new ManualClock();
@@ -116,7 +117,7 @@ describe("a manual attempt", () => {
     await attemptNow(scene);
     await answer(0);
     await scene.receiver.next();
-    // Another attempt is asked for while that one is in flight, and the ladder's own falls due as well.
+    // Another attempt is requested while that one is in flight, and the ladder's own falls due as well.
     await attemptNow(scene);
     scene.clock.advance(100);
     unawaited(scene.daemon.daemon.tick());
@@ -224,7 +225,7 @@ describe("a manual attempt", () => {
     await scene.receiver.next();
     expect((await attemptNow(scene)).status).toBe(202);
     scene.daemon.daemon.abort();
-    // The attempt is recorded although no stop was asked for, as after a fault.
+    // The attempt is recorded although no stop was requested, as after a fault.
     await expect.poll(async () => (await deliveryOf(scene)).last_attempt.outcome).toBe("interrupted");
     await scene.daemon.stop();
     const again = await TestDaemon.start({ clock: scene.clock, dir: scene.daemon.dir });

@@ -55,7 +55,7 @@ async function onNetwork(hosts: readonly string[]) {
     settings: { EGRESS_PORTS: String(receiver.port) },
   });
   for (const host of hosts) await daemon.register(`http://${host}:${receiver.port}/hook`);
-  /** Lets time pass second by second, and the work of each second end. */
+  /** Lets time pass second by second, finishing the work of each second. */
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
       clock.advance(1000);
@@ -105,7 +105,7 @@ describe("when nothing at all can be reached", () => {
     const id = await daemon.publish();
     await expect.poll(() => spy.dialled.length).toBe(hosts.length);
     await pass(10);
-    // The attempts timed out, but do not count: they are made again without a rung.
+    // The attempts timed out, but do not count: they are made again without using a rung.
     expect(await daemon.attempts(id)).toEqual([]);
     expect(await daemon.event(id)).toMatchObject({ status: "pending" });
     const before = spy.dialled.length;

@@ -28,7 +28,7 @@ it.skipIf(onPostgres)(
     const old = readFileSync(join(daemon.dir, "secret.key"), "utf8");
     const published: string[] = [];
     const publishing = new AbortController();
-    // `publish` throws at any response but 202.
+    // `publish` throws at any response except 202.
     const publishers = [1, 2, 3].map(async () => {
       while (!publishing.signal.aborted) published.push(await daemon.publish());
     });

@@ -74,7 +74,7 @@ describe("the ladder", () => {
     const attempts = await daemon.attempts(id);
     for (const [at, delay] of delays.entries()) {
       const ended = Date.parse(attempts[at].started_at) + attempts[at].duration_ms;
-      // Times and durations are rounded to the millisecond, each for itself.
+      // Times and durations are rounded to the millisecond, each separately.
       expect(Date.parse(attempts[at + 1].started_at) - ended).toBeGreaterThanOrEqual(delay - 1);
     }
     await receiver.close();

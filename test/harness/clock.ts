@@ -14,7 +14,7 @@ interface Timer {
 const PACING_MS = 10;
 
 /**
- * A clock that stands still until a test moves it. Its timers fire in order while it moves; turns of the event loop are
+ * A clock that stands still until a test moves it. Its timers fire in order as it moves. Turns of the event loop are
  * real.
  */
 export class ManualClock implements Clock {

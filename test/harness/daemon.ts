@@ -30,9 +30,7 @@ export interface TestDaemonOptions {
   /** Starts paused. */
   readonly paused?: boolean;
   readonly dir?: string;
-  /**
-   * The lease on a store in PostgreSQL. A long one by default, so that it does not expire when a test moves the time.
-   */
+  /** The lease on a store in PostgreSQL. Long by default, so that it does not expire when a test moves the time. */
   readonly leaseMs?: number;
 }
 
@@ -59,7 +57,7 @@ afterEveryFile(async () => {
   await (await started)?.stop();
 });
 
-/** Keeps no idle connection open: a daemon that stops would wait for one more request on it. */
+/** Keeps no idle connection open, because a daemon that is stopping would wait for one more request on it. */
 const oneByOne = new Agent({ pipelining: 0 });
 
 /** The real daemon in this process, on a free port and with its own data directory. The test moves the time. */

@@ -7,7 +7,7 @@ import { caFile } from "./tls.ts";
 
 const NO_RULES: AddressRules = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };
 
-/** Returns the policy of a host that has no addresses of its own unless they are given. */
+/** Returns the policy of a host that has no addresses of its own except the given ones. */
 export function anAddressPolicy(rules: Partial<AddressRules> = {}, ownAddresses: readonly string[] = []) {
   return new AddressPolicy({ ...NO_RULES, ...rules }, () => ownAddresses);
 }
@@ -25,7 +25,7 @@ export interface TestEgressParts extends Network {
 }
 
 /**
- * Returns an egress that may reach this host and looks no names up. Its time limit is long enough for a busy machine.
+ * Returns an egress that may reach this host and does no look-ups. Its time limit is long enough for a busy machine.
  */
 export function testEgress(parts: Partial<TestEgressParts> = {}): Egress {
   const { clock = systemClock, policy = LOOPBACK_TOO, timeoutMs = 60_000, ...network } = parts;

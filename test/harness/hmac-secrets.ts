@@ -1,6 +1,6 @@
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 
-/** Secrets of an endpoint that is signed for by HMAC alone, for tests that look at something else. */
+/** Secrets of an endpoint that only HMAC signs for, for tests of something else. */
 export const HMAC_SECRETS = {
   signingSecret: `whsec_${"A".repeat(43)}=`,
   secretVersion: 1,

@@ -23,7 +23,7 @@ export class Link {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Keeps connections open and accepts new ones, but passes no byte on. */
+  /** Keeps connections open and accepts new ones, but passes no bytes on. */
   silence(): void {
     this.#isSilent = true;
     for (const socket of this.#sockets) socket.pause();

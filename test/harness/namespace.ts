@@ -6,7 +6,7 @@ import { join } from "node:path";
 const IS_ROOT = process.getuid?.() === 0;
 const NEW = IS_ROOT ? ["-n", "-m"] : ["-r", "-n", "-m"];
 
-/** The reason why this host allows no namespaces. Null if it does. */
+/** The reason why this host does not allow namespaces. Null if it does. */
 export const noNamespace: string | null = (() => {
   const { status, error, stderr } = spawnSync("unshare", [...NEW, "ip", "link", "set", "lo", "up"], {
     encoding: "utf8",
@@ -15,14 +15,14 @@ export const noNamespace: string | null = (() => {
   return error?.message ?? stderr.trim();
 })();
 
-/** Put before a command, this runs it without any network: even its loopback interface is down. */
+/** As a prefix to a command, runs it without any network: even its loopback interface is down. */
 export const WITHOUT_NETWORK = ["unshare", ...NEW] as const;
 
 /** The resolver of a process that runs `withSilentResolver`. It never responds. */
 export const SILENT_RESOLVER = "192.0.2.53";
 
 /**
- * Put before a command, this runs it in a network that routes every packet and has a resolver, but where nothing
+ * As a prefix to a command, runs it in a network that routes every packet and has a resolver, but where nothing
  * responds.
  */
 export function withSilentResolver(home: string): readonly [string, ...string[]] {
@@ -32,7 +32,7 @@ export function withSilentResolver(home: string): readonly [string, ...string[]]
   return ["unshare", ...NEW, "sh", "-c", script, "sh"];
 }
 
-/** Put before a command, this runs it in the network of another process. */
+/** As a prefix to a command, runs it in the network of another process. */
 export function inNetworkOf(pid: number): readonly [string, ...string[]] {
   return ["nsenter", "-t", String(pid), ...(IS_ROOT ? [] : ["-U", "--preserve-credentials"]), "-n"];
 }

@@ -1,5 +1,5 @@
 /**
- * The projects of vitest.config.ts. `npm test` runs `alone`, `processes` and `shared`; `npm run test:all` runs `slow`,
+ * The projects of vitest.config.ts. `npm test` runs `alone`, `processes` and `shared`. `npm run test:all` runs `slow`,
  * which is every other test: the files that test/slow-files.ts lists.
  */
 import { SLOW_FILES } from "../slow-files.ts";
@@ -11,7 +11,7 @@ const PROCESSES = [
   ),
   "test/store/postgres.test.ts",
 ];
-/** These replace a module, or change something that belongs to the process. Each file has a process of its own. */
+/** These replace a module, or change something that belongs to the process. Each file has a separate process. */
 const ALONE = [
   "test/api/endpoints/shown-secret.test.ts",
   "test/cli/config.test.ts",
@@ -39,7 +39,10 @@ const limits = (seconds: number) => ({
   expect: { poll: { timeout: (seconds * 1000) / 2 } },
 });
 
-/** Files that are not isolated share a process: to load each anew would take a fifth of the CPU time of `npm test`. */
+/**
+ * Files that are not isolated share a process, because loading each of them anew would take a fifth of the CPU time of
+ * `npm test`.
+ */
 export const PARTS: readonly Part[] = [
   { name: "alone", isolate: true, include: ALONE, exclude: [], ...limits(60) },
   { name: "processes", isolate: false, include: PROCESSES, exclude: [...SLOW_FILES], ...limits(300) },

@@ -7,7 +7,7 @@ const [FIRST, END] = [20_000, 32_000];
 
 /**
  * Returns a free port of 127.0.0.1 that the system does not assign to sockets that ask for any port. A process that
- * closes it can open it again, although other tests open ports meanwhile.
+ * closes it can open it again, even if other tests open ports in the meantime.
  */
 export async function ownPort(): Promise<number> {
   for (;;) {

@@ -34,7 +34,7 @@ export interface TestServer {
   /** Runs SQL, such as CREATE DATABASE, on a connection that stays open. */
   ask(sql: string): Promise<void>;
   /**
-   * Starts another server on `port` with all that this one has committed so far. Null if the server was given by
+   * Starts another server on `port` with everything that this one has committed so far. Null if the server was given by
    * WEBHOOKD_TEST_PG, so that its files cannot be copied.
    */
   readonly copy: ((port: number) => Promise<TestServer>) | null;
@@ -63,7 +63,7 @@ export async function startServer(): Promise<TestServer | null> {
 
 interface Template {
   readonly bin: string;
-  /** A cluster in which nothing was done yet. */
+  /** A cluster in which nothing has been done yet. */
   readonly data: string;
 }
 
@@ -101,7 +101,7 @@ export async function makeCluster(bin: string, data: string): Promise<void> {
   await run(join(bin, "initdb"), init, { ...AS_ITSELF, cwd: dirname(data) });
 }
 
-/** Copies a running server's cluster with all that it has committed. */
+/** Copies a running server's cluster with everything that it has committed. */
 export async function copyCluster(url: string, from: string, to: string): Promise<void> {
   await withClient(url, async (client) => {
     await client.query("SELECT pg_backup_start('copy', true)");
@@ -109,13 +109,13 @@ export async function copyCluster(url: string, from: string, to: string): Promis
     rmSync(join(to, "postmaster.pid"));
     const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
     writeFileSync(join(to, "backup_label"), rows[0]!.labelfile);
-    // The copy needs the write-ahead log that was written meanwhile.
+    // The copy needs the write-ahead log that was written in the meantime.
     copyFiles(join(from, "pg_wal"), join(to, "pg_wal"));
   });
   await own(to);
 }
 
-/** Skips files that the server renames or removes meanwhile. */
+/** Skips files that the server renames or removes in the meantime. */
 function copyFiles(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {

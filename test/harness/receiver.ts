@@ -7,7 +7,8 @@ import { certificate } from "./tls.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
 /**
- * One response: a status, `hang` for none at all, or its details. `dripMs` sends the body byte by byte, that far apart.
+ * One response: a status, `hang` for no response at all, or its details. `dripMs` sends the body byte by byte, that far
+ * apart.
  */
 export type Answer =
   | number

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** More than the tests that run at the same time write. */
+/** More space than the tests of a run use at the same time. */
 const ROOM_BYTES = 1024 ** 3;
 
 /**
@@ -18,7 +18,7 @@ export function scratchOfRun(): string {
 
 /**
  * Returns a directory in memory that has enough space and may hold programs, or undefined if this machine has none.
- * Tests can write there because none of them cuts the power: a disk would only add the time of its fsyncs.
+ * Tests can write there because none of them cuts the power, so a disk would only add the time of its fsyncs.
  */
 export function memoryDirectory(): string | undefined {
   try {

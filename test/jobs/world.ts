@@ -35,7 +35,7 @@ export class JobWorld {
   readonly #harness: StoreUnderTest;
   /** Calls to the store that have not returned. */
   #calls = 0;
-  /** Counts the crashes: what a process began before one has no effect after it. */
+  /** Counts the crashes, because what a process began before a crash has no effect after it. */
   #life = 0;
 
   private constructor(harness: StoreUnderTest) {
@@ -63,7 +63,7 @@ export class JobWorld {
     await this.#live();
   }
 
-  /** Lets a second pass and does all that is due in it. */
+  /** Lets a second pass and does everything that is due in it. */
   async second(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
     const end = this.now + 1000;
     await this.begin();

@@ -154,7 +154,7 @@ describe("the bundle", () => {
       if (command === DRAWS) continue;
       expect(matches(sourcesOf(command, true, new Set([DRAWS])), SCREEN), command).toEqual([]);
     }
-    // The daemon is in a script of its own.
+    // The daemon is in a separate script.
     const parts = new Set(Object.keys(made.parts.inputs));
     expect(matches(parts, SCREEN)).toEqual([]);
     expect(matches(parts, /node_modules\/(h3|better-sqlite3)\//)).not.toEqual([]);

@@ -167,7 +167,7 @@ async function knowsCaller(daemon: Daemon): Promise<void> {
   if (caller.uid !== null) say(`commands over the socket are audited as ${caller.user}, uid ${caller.uid}`);
 }
 
-/** Threads read NODE_OPTIONS by themselves, so they are tested too. */
+/** Threads read NODE_OPTIONS themselves, so they are tested too. */
 async function heedsNoSwitchOfNode(site: Site): Promise<void> {
   const ran = join(site.directory, "home", "ran");
   const code = join(site.directory, "home", "code.cjs");

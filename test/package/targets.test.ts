@@ -30,7 +30,7 @@ it("Node is started alike in the executable, by scripts/webhookd, by npm start a
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
   expect(scripts["start"]).toContain(`node${flags}cli/main.ts`);
   expect(readFileSync("scripts/webhookd", "utf8").split(flags)).toHaveLength(3);
-  // An old Node knows these V8 flags, but few of Node's own. It must get as far as saying that it is too old.
+  // An old Node knows these V8 flags, but few of Node's own. It must at least get as far as saying that it is too old.
   const ofV8 = NODE_FLAGS.filter((flag) => flag !== "--disable-sigusr1").join(" ");
   expect(readFileSync("scripts/release/npm/webhookd.js", "utf8").split("\n")[0]).toBe(`#!/usr/bin/env -S node ${ofV8}`);
 });

@@ -35,7 +35,7 @@ async function unpacked(): Promise<string> {
   const draft = mkdtempSync(join(CACHE, "chromium-draft-"));
   const before = process.env.TMPDIR;
   try {
-    // The package unpacks into the temporary directory, and two test files may do that at once.
+    // The package unpacks into the temporary directory, and two test files may do that at the same time.
     process.env.TMPDIR = draft;
     const { default: chromium } = await import("@sparticuz/chromium");
     await chromium.executablePath();

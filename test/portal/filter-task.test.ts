@@ -1,6 +1,6 @@
 /**
  * A customer who has never seen our filters wants only budgets above 1,000 in EUR: sets that, tries it on yesterday's
- * events, and saves it. The clicks are counted, and the time is that of the keystroke-level model.
+ * events, and saves it. The test counts the clicks, and takes the time from the keystroke-level model.
  */
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

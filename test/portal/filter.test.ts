@@ -131,7 +131,7 @@ describe("conditions as rows", () => {
     expect(faults).toEqual([
       { row: 1, pointer: "", text: `“${value}” is not a number, such as 1000.`, isMissing: false },
     ]);
-    // The others are tried all the same.
+    // The others are tried anyway.
     expect(filter!.text).toBe('{"data":{"currency":"EUR"}}');
   });
 });

@@ -94,7 +94,7 @@ export class Site {
     return { link: new URL(pathname + hash, this.daemon.url).href, ends: Date.parse(expires_at) };
   }
 
-  /** Opens a page in a browser context of its own. */
+  /** Opens a page in a separate browser context. */
   async open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(PATIENCE_MS);
@@ -112,7 +112,7 @@ export class Site {
 
   /** Opens a page whose link is about to expire. The test then moves the page's clock. */
   async openBeforeTheEnd(options: Omit<LinkOptions, "expires_in">): Promise<{ page: Page; ends: number }> {
-    // This is longer than a slow machine takes to open the page, but short enough for the warning to show at once.
+    // Longer than a slow machine takes to open the page, but short enough for the warning to show at once.
     const { link, ends } = await this.#makeLink({ ...options, expires_in: 240 });
     const page = await this.open("about:blank");
     await page.clock.install();

@@ -50,7 +50,7 @@ describe("a daemon on a damaged database", () => {
       const site = await aKilledStore(machine);
       const ends = new Set<string>();
       for (const [at, page] of chosenPages(site, PAGES).entries()) {
-        // Every other daemon has no reason to look for the damage, and meets it.
+        // Every other daemon has no reason to look for the damage, and runs into it.
         const { end, violations } = await tryPage(site, page, at % 2 === 0, (dir) => serve(machine, dir));
         expect(violations, `page ${page.page} of ${page.tree}`).toEqual([]);
         ends.add(end);

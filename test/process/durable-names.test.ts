@@ -1,6 +1,6 @@
 /**
- * All that is acknowledged must be on the disk. The system calls show that the write-ahead log was synced, and so was
- * the directory of every name: without that, a power loss may keep a file and lose its name.
+ * Everything that is acknowledged must be on the disk. The system calls show that the write-ahead log was synced, and
+ * so was the directory of every name: without that, a power loss may keep a file and lose its name.
  */
 import { basename, join } from "node:path";
 import { describe, expect } from "vitest";

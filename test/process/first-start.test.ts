@@ -101,7 +101,7 @@ async function publishesAndDelivers(machine: Machine): Promise<void> {
   expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
   expect(receiver.verify(receiver.requests[0]!, signing_secret)).toBe(true);
   expect(await daemon.stop()).toBe(0);
-  // The first look at the disk's space creates the reserve that a start on a full disk uses.
+  // The first check of the disk's space creates the reserve that a start on a full disk uses.
   const names = readdirSync(daemon.dir).filter((name) => !name.startsWith("webhookd.reserve-"));
   expect(names.sort()).toEqual(["STORE", "admin.key", "secret.key", "webhookd.db", "webhookd.lock"]);
 }

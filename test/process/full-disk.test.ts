@@ -16,7 +16,7 @@ function mount(dir: string, limits = "size=24m"): boolean {
   return spawnSync("mount", ["-t", "tmpfs", "-o", `${limits},mode=0700`, "tmpfs", dir]).status === 0;
 }
 
-/** Creates a data directory on a small disk of its own. */
+/** Creates a data directory on a small, separate disk. */
 function smallDisk(name: string, limits?: string): string {
   const dir = join(tmpdir(), `webhookd-${name}-${process.pid}`);
   mount(dir, limits);
@@ -58,7 +58,7 @@ function useUpNames(dir: string): void {
   }
 }
 
-/** Waits for the reserve that a start on a full disk uses. The first look at the disk's space creates it. */
+/** Waits for the reserve that a start on a full disk uses. The first check of the disk's space creates it. */
 async function reserved(daemon: DaemonProcess): Promise<void> {
   while (["wal", "shm"].some((part) => !existsSync(join(daemon.dir, `webhookd.reserve-${part}`))))
     await statusOf(daemon);

@@ -30,7 +30,7 @@ async function publishAtOnce(daemon: DaemonProcess, key: string, kill: (first: P
 }
 
 describe.concurrent("publishes under one idempotency key", () => {
-  // The moments range from before the first commit to after the last response.
+  // The times range from before the first commit to after the last response.
   const MOMENTS: [string, (first: Promise<unknown>) => Promise<unknown>][] = [
     ["as they leave", () => Promise.resolve()],
     ["a few milliseconds later", () => wait(8)],

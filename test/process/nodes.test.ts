@@ -163,11 +163,11 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect((await publish("order.none")).body.errors).toMatchObject([{ code: "unknown_event_type" }]);
     expect((await publish("order.t0")).body.errors).toMatchObject([{ pointer: "/data/id" }]);
 
-    // Each learns of any other change within a second or so.
+    // Each learns of any other change within about a second.
     await one.request("PUT", `${types}/order.t0`, { validation: "off" });
     await expect.poll(async () => (await publish("order.t0")).status).toBe(202);
 
-    // A node that has not heard of the deletion does not let an endpoint choose the type.
+    // A node that has not learnt of the deletion does not let an endpoint choose the type.
     for (let at = 0; at < 5; at++) {
       await one.request("PUT", `${types}/gone.t${at}`, {});
       await expect.poll(async () => (await other.request("GET", `${types}/gone.t${at}`)).status).toBe(200);
@@ -194,7 +194,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
     for (const id of acked.slice(-3)) expect(await nodes[2]!.settled(id)).toMatchObject({ status: "delivered" });
 
-    // A client that follows the stream of one node sees what happens on all, and can continue at another.
+    // A client that follows the stream of one node sees the changes on all nodes, and can continue at another.
     const stream = await follow(nodes[0]!);
     const seen = await nodes[1]!.publish();
     await expect.poll(() => stream.delivered(seen)).toBe(ENDPOINTS);
@@ -283,7 +283,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     await slow.next();
     await quick.next();
     await second!.beginStop();
-    // A node that takes long to stop shows that it is draining, and is not taken for lost.
+    // A node that takes long to stop shows that it is draining, and is not considered lost.
     const after = await first!.publish();
     await quick.next();
     await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 500));
@@ -352,8 +352,8 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
       for (const id of acked) expect(await nodes[1]!.settled(id)).toMatchObject({ status: "delivered" });
       const twice = [...counted(receiver).values()].filter((count) => count > 1).length;
       console.log(`round ${round}: acked ${acked.length}, lost 0, taken over after ${tookMs} ms, sent twice ${twice}`);
-      // A takeover takes the lease of the dead node, a look at it, and work. The time of a start shows how long work
-      // takes on this machine.
+      // A takeover waits for the lease of the dead node, a check of it, and work. The time of a start shows how long
+      // work takes on this machine.
       expect(tookMs).toBeLessThan(2 * LEASE_MS + 5 * startMs);
       expect(twice).toBeLessThan(256);
       receiver.requests.length = 0;

@@ -67,8 +67,8 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     const why = expectOk(await machine.webhookd("failures", "--endpoint", "acme"));
     expect(why).toMatch(/\n0 +1 .+ 401 from the receiver /);
     expect(why).toMatch(/\n {2}meaning +\S[^]+\n {2}likely fault +\S[^]+\n {2}receiver +\S[^]+\n {2}customer +\S/);
-    // The output suggests commands. This runs the one that shows the responses and, since ACME has mended its receiver,
-    // the one that sends all that waits there.
+    // The output suggests commands. This runs the one that shows the responses and, since ACME has fixed its receiver,
+    // the one that sends everything that is waiting there.
     const line = (purpose: string) => new RegExp(`^ {2}${purpose} +webhookd (.+)$`, "m").exec(why)![1]!.split(" ");
     const seen = expectOk(await machine.webhookd(...line("see what came back")));
     expect(seen).toMatch(/^att_\S+ {2}failed {2}401 in /);
@@ -85,7 +85,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
       const line = `{ "$0" "$1" ${words}; echo "exit $?" >&2; } | head -c 10`;
       return machine.spawn("sh", ["-c", line, process.execPath, MAIN]);
     };
-    // One command has already written everything. The other goes on until it finds that its reader is gone.
+    // One command has already written everything. The other continues until it finds that its reader is gone.
     const [shown, followed] = [head(`events show ${id} --raw`), head("events tail -n 0")];
     const isOver = followed.exit.then(() => true);
     while (!(await Promise.race([isOver, daemon.publish().then(() => false)])));

@@ -11,9 +11,9 @@ import {
 import { ownPort } from "../harness/port.ts";
 import { it, MAIN, type Machine, type TestProcess } from "../harness/process.ts";
 
-/** The outage must be reported within this time and that of a start, which measures how slow the machine is. */
+/** The outage must be reported within this time plus that of a start, which measures how slow the machine is. */
 const SOON_MS = 10_000;
-/** The end of the outage must be reported within this time, and that of a start. */
+/** The end of the outage must be reported within this time plus that of a start. */
 const OVER_MS = 4000;
 const EVENTS = 1000;
 const NODE = [process.execPath, MAIN] as const;
@@ -36,7 +36,7 @@ async function register(client: Client, ...urls: string[]): Promise<void> {
   for (const url of urls) await client.call("registerEndpoint", { body: { url, events: ["budget.exceeded"] } });
 }
 
-/** Returns the status of `/readyz`, its text and the header that names what hinders sending. */
+/** Returns the status of `/readyz`, its text, and the header that names what keeps it from sending. */
 async function readiness(socket: string): Promise<[number, string, string | null]> {
   const dispatcher = new Agent({ connect: { socketPath: socket }, pipelining: 0 });
   const response = await fetch("http://localhost/readyz", { dispatcher });

@@ -36,7 +36,7 @@ async function released(machine: Machine): Promise<readonly [string, ...string[]
   return [process.execPath, join(directory, START)];
 }
 
-/** Hands the same socket to one process after the other, as systemd does with a `.socket` unit. */
+/** Hands the same socket to one process after another, as systemd does with a `.socket` unit. */
 const SERVICE_MANAGER = `
 for start in 1 2; do
   sh -c 'exec env LISTEN_FDS=1 LISTEN_PID=$$ "$@"' sh "$@" &
@@ -71,7 +71,7 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
     );
     expect(other).toEqual([]);
     expect(times.filter((sentAt) => sentAt > listening)).toEqual([]);
-    // The attempts keep the daemon running until they time out, and it takes publishes all the while.
+    // The attempts keep the daemon running until they time out, and it accepts publishes the whole time.
     expect(ended - began).toBeGreaterThanOrEqual(TIMEOUT_MS);
     expect(refused.filter(({ failedAt }) => failedAt < began + TIMEOUT_MS)).toEqual([]);
     expect(closedMs).toBeLessThan(3 * startMs + CLOSED_MS);

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { it, type DaemonProcess } from "../harness/process.ts";
 
 const RECEIVER = join(import.meta.dirname, "verifying-receiver.ts");
-/** Events a second, and seconds before the backup begins. The full drill sets both. */
+/** Events per second, and seconds before the backup begins. The full drill sets both. */
 const RATE = Number(process.env.DRILL_RATE ?? 500);
 const SECONDS = Number(process.env.DRILL_SECONDS ?? 1);
 const BATCH = 50;

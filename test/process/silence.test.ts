@@ -1,4 +1,4 @@
-/** PostgreSQL falls silent: packets are dropped, and no connection is refused. */
+/** PostgreSQL falls silent: packets are dropped, but no connection is refused. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "pg";

@@ -55,8 +55,8 @@ describe.skipIf(server === null)("a process that stands by", () => {
     await Promise.all(publishing);
     const killedAt = performance.now();
     const second = await tookOver();
-    // A takeover takes the lease of the dead process, a look at it, and work. The time of a start shows how long work
-    // takes on this machine.
+    // A takeover waits for the lease of the dead process, a check of it, and work. The time of a start shows how long
+    // work takes on this machine.
     expect(performance.now() - killedAt).toBeLessThan(2 * LEASE_MS + 5 * startMs);
     acked.push(await second.publish());
     for (const id of acked) expect(await second.settled(id)).toMatchObject({ status: "delivered" });

@@ -143,12 +143,12 @@ describe.concurrent("SIGTERM", () => {
   );
 });
 
-/** Each publisher must get this many responses before the test goes on. */
+/** Each publisher must get this many responses before the test continues. */
 const WARM = 15;
 
 /**
- * Other programs may run between the daemon's last look and its closing: the test accepts such an interruption up to
- * this many milliseconds.
+ * Other programs may run between the daemon's last check and its closing. The test accepts such an interruption of up
+ * to this many milliseconds.
  */
 const INTERRUPTED_MS = 20;
 
@@ -160,7 +160,7 @@ diagnostics.subscribe("undici:client:sendHeaders", (message) => {
   if (marker !== undefined) writtenAt.set(marker, Date.now());
 });
 
-/** A connection that publishes one event after the other until it is refused or cut off. */
+/** A connection that publishes one event after another until it is refused or cut off. */
 class Publisher {
   readonly acknowledged: string[] = [];
   readonly refused: string[] = [];

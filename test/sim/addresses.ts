@@ -23,7 +23,7 @@ const DENIABLE = "11.0.0.1";
 const OPENABLE = "10.77.0.1";
 const PUBLIC = ["1.1.1.1", "2600::1"];
 const LOOK_UP_MS = 20;
-/** The time that the messages with new rules take to reach the senders. */
+/** The time that messages with new rules take to reach the senders. */
 const TOLD_MS = 5;
 
 const NO_RULES: AddressRules = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };

@@ -100,7 +100,7 @@ export class Application {
   }
 
   /**
-   * Stops repeating requests. A request that was refused until now would come too late for its deliveries to be judged.
+   * Stops repeating requests. A request that is only now accepted would come too late for its deliveries to be judged.
    */
   giveUp(): void {
     this.#hasGivenUp = true;
@@ -140,7 +140,7 @@ export class Application {
     ids.forEach((id, at) => {
       const { tenant, type, data } = request.drafts[at]!;
       const deadly = Buffer.from(data).includes(DEADLY);
-      // The request was committed at some moment since it was first sent.
+      // The request was committed at some time since it was first sent.
       const still = new Set(all.subscribers(request.drafts[at]!, request.sentAt));
       const endpoints = request.certain[at]!.filter((endpoint) => still.has(endpoint));
       const atMost = [...new Set([...request.maybe[at]!, ...all.maybe(request.drafts[at]!, request.sentAt)])];

@@ -31,7 +31,7 @@ export class Backups {
     return this.#copying.promise;
   }
 
-  /** Does the thread's own work without a thread. */
+  /** Does the work of the thread, without a thread. */
   readonly start: StartBackup = (data) => {
     const thread = new EventEmitter();
     const fail = ({ code = "", message }: { code?: string; message: string }) =>
@@ -52,7 +52,10 @@ export class Backups {
     made.then(({ file }) => (this.#last = { file, begunAt }), this.#copying.resolve);
   }
 
-  /** Restores the last backup and returns when it was begun. Returns null, and changes nothing, if there is none. */
+  /**
+   * Restores the last backup and returns the time at which it was begun. Returns null, and changes nothing, if there is
+   * none.
+   */
   async restore(dir: string): Promise<number | null> {
     if (this.#last === null || !existsSync(this.#last.file)) return null;
     const { file, begunAt } = this.#last;

@@ -10,14 +10,14 @@ interface Asked {
 
 export class Brake {
   readonly #now: () => number;
-  /** The last request, whether it was answered, and whether a restart would still know of it. */
+  /** The last request, whether it was answered, and whether it would survive a restart. */
   #asked: Asked = { paused: false, answered: true, saved: true };
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** True if nothing may start: a pause was answered, and no resume was asked for since. */
+  /** True if nothing may start: a pause was answered, and no resume has been requested since. */
   get holds(): boolean {
     return this.#asked.paused && this.#asked.answered;
   }

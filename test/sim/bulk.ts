@@ -106,7 +106,7 @@ export class Bulk {
     };
     const made: Made = { job, answeredAt: Number.POSITIVE_INFINITY, isThere: false, cancelled: false };
     this.#made.push(made);
-    // Missing deliveries are looked for among the events of the endpoint's own tenant.
+    // Missing deliveries are sought among the events of the endpoint's own tenant.
     const tenant = missing ? await process.store.endpoints.tenantOf(endpoint) : null;
     await process.store.jobs.add({ ...job, tenant }, null, process.clock.now());
     made.isThere = process.alive;

@@ -1,7 +1,7 @@
 /**
  * The choices of endpoints: the names, patterns and filters by which they receive events, and whether these are signed
- * with a private key too. An operator changes them as the API does, and adds and deletes types on the way. The rules are
- * written here once more, without the code under test.
+ * with a private key too. An operator changes them as the API does, and adds and deletes types on the way. The rules
+ * are written here a second time, without the code under test.
  */
 import type { Signature } from "../../src/domain/endpoints/endpoint.ts";
 import { settledType } from "../../src/domain/events/catalogue.ts";
@@ -22,7 +22,7 @@ export interface Choice {
 /** The parts of an event that decide who receives it. */
 export type Event = Pick<EventDraft, "tenant" | "type" | "data" | "labels">;
 
-/** Types that come and go. The application publishes them too, whether or not they are there. */
+/** Types that are added and deleted. The application publishes them too, whether or not they exist. */
 export const OWN_TYPES = ["new.1", "new.2"];
 const NAMES = [...TYPES, ...OWN_TYPES, "*", "budget.*", "new.*", "carbon.*"];
 const FILTERS: readonly (FilterDocument | null)[] = [
@@ -66,7 +66,7 @@ export class Chosen {
     return this.#spans.filter(({ to }) => to >= instant).map(({ choice }) => choice);
   }
 
-  /** Another choice is asked for. Call the returned function once it was answered. */
+  /** Another choice is requested. Call the returned function once it has been answered. */
   asked(choice: Choice, now: number): (answeredAt: number) => void {
     const span = { choice, from: now, to: Number.POSITIVE_INFINITY };
     this.#spans.push(span);
@@ -79,7 +79,7 @@ export class Chosen {
 /** Types that an operator adds and deletes, as far as the responses say. */
 export class OwnTypes {
   readonly #random: Random;
-  /** Null if it is not known. */
+  /** Null if it is unknown. */
   readonly #isThere = new Map<string, boolean | null>(OWN_TYPES.map((name) => [name, false]));
 
   constructor(random: Random) {
@@ -105,7 +105,7 @@ export class OwnTypes {
     }
   }
 
-  /** V15, at the end: the types are there that were added, and none that was deleted. */
+  /** V15, at the end: the types exist that were added, and none that was deleted. */
   async check(store: Store): Promise<string[]> {
     const { types } = await store.types.list();
     return [...this.#isThere].flatMap(([name, isThere]) =>

@@ -39,7 +39,7 @@ export function startChores(parts: ChoresParts, { sweeps, runsJobs, retention: p
   let ticks = 0;
   const tick = () => {
     dispatcher.tick();
-    // A look at the real disk is rare, because it finds the same each time.
+    // Checks of the real disk are rare, because they find the same each time.
     lookAtSpace(ticks++ % 60 === 0).catch(() => {});
     endOverlaps().catch(onFault);
     clock.after(1000, tick);

@@ -1,7 +1,7 @@
 /**
  * A model of the disk, under the real SQLite: transactions that do not begin, commits that fail before or after they
- * take effect, rollbacks that run or do not, a process that dies during a commit, and a power cut that loses what was
- * not synced.
+ * take effect, rollbacks that run or do not, a process that dies during a commit, and a power cut that loses whatever
+ * was not synced.
  */
 import { copyFileSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ export class SimDisk {
   }
 
   /**
-   * Puts the files that the next process finds into `to`. If the power was cut, they lack everything that was not
+   * Puts into `to` the files that the next process finds. If the power was cut, they lack everything that was not
    * synced.
    */
   leave(to: string, power: boolean): void {
@@ -120,7 +120,7 @@ export class SimDisk {
     rollback();
   }
 
-  /** SQLite has rolled back some errors by the time it reports them. */
+  /** By the time SQLite reports some errors, it has already rolled back. */
   #undone(code: string, rollback: () => void): Error {
     if (this.#parts.random.chance(0.5)) rollback();
     return sqliteError(code);

@@ -1,5 +1,6 @@
 /**
- * The endpoints of one run. An operator registers, changes and deletes them as the API does, and remembers the responses.
+ * The endpoints of one run. An operator registers, changes and deletes them as the API does, and remembers the
+ * responses.
  */
 import { newId } from "../../src/domain/id.ts";
 import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
@@ -19,7 +20,7 @@ export interface SimEndpoint {
   readonly chosen: Chosen;
   /** True once the registration was answered. */
   added: boolean;
-  /** True once the deletion was asked for. It may have happened. */
+  /** True once the deletion was requested. It may have happened. */
   leaving: boolean;
   /** The time when the deletion was answered. From then on nothing may be sent to the endpoint. */
   goneAt: number | null;
@@ -50,8 +51,8 @@ export class Endpoints {
   }
 
   /**
-   * Returns the endpoints that may have chosen it at some moment since then. A request without a response may or may not
-   * have been stored.
+   * Returns the endpoints that may have chosen it at some moment since then. A request without a response may or may
+   * not have been stored.
    */
   maybe(event: Event, since: number): string[] {
     return this.#which(event, ({ goneAt, chosen }) => {

@@ -29,7 +29,7 @@ export class Hands {
     this.#monotonic = monotonic;
   }
 
-  /** Does something to an event, mostly to one of the last: most faults affect deliveries that are under way. */
+  /** Does something to an event, usually one of the last, because most faults affect deliveries in progress. */
   touch(process: Process, acked: readonly Acked[]): void {
     const { id: event } = this.#random.pick(this.#random.chance(0.7) ? acked.slice(-5) : acked);
     const act = this.#random.pick([this.#attempt, this.#attempt, this.#attempt, this.#cancel, this.#erase]);
@@ -51,7 +51,7 @@ export class Hands {
     return this.#manual.has(delivery);
   }
 
-  /** The time when an attempt of this delivery was last asked for. */
+  /** Returns the time at which an attempt of this delivery was last requested. */
   lastAskedAt(delivery: string): number {
     return this.#manual.get(delivery)?.lastAt ?? Number.NEGATIVE_INFINITY;
   }
@@ -59,7 +59,7 @@ export class Hands {
   async #attempt(process: Process, { deliveries }: EventView): Promise<void> {
     if (deliveries.length === 0) return;
     const { id } = this.#random.pick(deliveries);
-    // Sometimes two attempts are asked for at once.
+    // Sometimes two attempts are requested at once.
     const times = this.#random.chance(0.3) ? 2 : 1;
     const once = async () => {
       const asked = this.#ask(this.#manual, id);
@@ -82,7 +82,7 @@ export class Hands {
     );
   }
 
-  /** A full disk may refuse it, even in the middle, so it is asked for again. */
+  /** A full disk may refuse it, even half-way, so it is requested again. */
   async #takeBack(process: Process, asked: Asked, ask: () => Promise<Withdrawal>): Promise<void> {
     const again = () => void process.clock.after(AGAIN_MS, () => unawaited(this.#takeBack(process, asked, ask)));
     const withdrawal = await ask().catch(again);
@@ -121,7 +121,7 @@ export class Hands {
         if (startsAfter(attempts, id, ackedAt)) violations.push(`V8: ${id} was attempted after it was erased`);
       }
     }
-    // A disable cancels attempts that were asked for before it.
+    // A disable cancels attempts that were requested before it.
     for (const [id, { count, ackedAt }] of this.#manual)
       violations.push(...(await this.#unmade(store, id, count + bulk.attempting, kinds.holds ? null : ackedAt)));
     return violations;

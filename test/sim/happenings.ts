@@ -1,4 +1,4 @@
-/** The things that may happen at a moment of a run: each kind of trouble that the seed has, with its chance. */
+/** Everything that may happen at a moment of a run: each kind of trouble that the seed has, with its chance. */
 import { DEADLY } from "./network.ts";
 import type { Process } from "./process.ts";
 import { BEHAVIOURS } from "./receiver.ts";
@@ -35,7 +35,7 @@ export function somethingHappens(world: World): void {
   operate(world);
 }
 
-/** Does what people ask for. */
+/** Does what operators do. */
 function operate(world: World): void {
   const { acked, endpoints, kinds, ofUpkeep, random } = world;
   if (kinds.operators && random.chance(0.1) && world.process !== null) lookAndReplay(world);

@@ -19,8 +19,8 @@ export class Holds {
   readonly #asked = new Map<string, Asked>();
   readonly #monotonic: () => number;
   /**
-   * The time of the last response that cancelled held deliveries, by endpoint. Infinity while a response may be under
-   * way.
+   * The time of the last response that cancelled held deliveries, by endpoint. Infinity while a response may be in
+   * progress.
    */
   readonly #cancelledAt = new Map<string, number>();
 
@@ -50,8 +50,8 @@ export class Holds {
   }
 
   /**
-   * The time since when only attempts by hand may start, because a disable was answered and no enable was asked for
-   * since. Null if others may start.
+   * The time since when only attempts by hand may start, because a disable was answered and no enable has been
+   * requested since. Null if others may start.
    */
   heldSince(endpoint: string): number | null {
     const asked = this.#asked.get(endpoint);

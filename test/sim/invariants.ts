@@ -22,7 +22,7 @@ export interface Acked {
   readonly deadly: boolean;
 }
 
-/** Everything that is known of a run from outside the code under test. */
+/** Everything that is known about a run from outside the code under test. */
 export interface Run {
   readonly acked: readonly Acked[];
   readonly endpoints: Pick<Endpoints, "all" | "receivers">;
@@ -188,7 +188,7 @@ async function checkRecorded(
   }
 }
 
-/** V4: a retry starts no earlier than its rung after the previous attempt, and while nothing is wrong hardly later. */
+/** V4: a retry starts no earlier than its rung after the previous attempt, and hardly later while nothing is wrong. */
 function checkGaps(
   run: Run,
   attempts: readonly Attempt[],
@@ -208,7 +208,7 @@ function checkGaps(
     const endedAt = byNumber.get(`${attempt.delivery} ${attempt.number}`)?.at(-1)?.endedAt;
     const number = nextOnLadder(run, attempts, attempt);
     const made = byNumber.get(`${attempt.delivery} ${number}`) ?? [];
-    // The first of several may have been asked for by hand, and lost with its process.
+    // The first of several may have been requested by hand, and lost with its process.
     if (made.length > 1 && isOffLadder(run, attempt.delivery)) continue;
     const [next] = made;
     if (delay === undefined || endedAt === null || endedAt === undefined || next === undefined) continue;
@@ -219,7 +219,7 @@ function checkGaps(
   }
 }
 
-/** True if some of the delivery's attempts may have been asked for. */
+/** True if some of the delivery's attempts may have been requested. */
 function isOffLadder(run: Run, delivery: string): boolean {
   return run.hands.attempted(delivery) || run.bulk.any;
 }

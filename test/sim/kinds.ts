@@ -16,7 +16,7 @@ export interface Kinds {
   deadly: boolean;
   /** Endpoints are disabled and enabled. */
   holds: boolean;
-  /** Senders run on threads of their own, which die. */
+  /** Senders run on separate threads, which die. */
   threads: boolean;
   threadDeaths: boolean;
   /** Sending is paused and resumed. */
@@ -39,13 +39,13 @@ export interface Kinds {
   bursts: boolean;
   /** Names get addresses that may not be dialled, and the rules change. */
   addresses: boolean;
-  /** Endpoints choose by patterns and filters and ask for private keys, and types come and go. */
+  /** Endpoints choose by patterns and filters and use private keys, and types are added and deleted. */
   choices: boolean;
 }
 
 const UNDONE = ["rotations", "hands", "deadly", "holds", "deletions", "jobs", "prunes", "choices"] as const;
 
-/** Newer kinds take their chance from sources of their own, so that old seeds still make the same runs. */
+/** Newer kinds draw their chance from separate sources, so that old seeds still produce the same runs. */
 export interface KindSources {
   readonly random: Random;
   readonly ofHands: Random;

@@ -1,4 +1,4 @@
-/** V9: the deliveries in memory stay within their limit. Nothing shows that outside, so this looks inside. */
+/** V9: the deliveries in memory stay within their limit. Nothing shows that from outside, so this looks inside. */
 import { Executor } from "../../src/delivery/executor.ts";
 import type { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Kinds } from "./kinds.ts";
@@ -41,7 +41,7 @@ export class MemoryWatch {
     if (memory !== this.#last) this.#overSince = null;
     this.#last = memory;
     const { commits, crashAtAwait, disk, outages, shortages } = this.#kinds;
-    // Deliveries that cannot be given back, or wait for a verdict, stay in memory.
+    // Deliveries that cannot be given back, or that wait for a verdict, stay in memory.
     if (commits || crashAtAwait || disk || outages || shortages) return;
     const { windows } = memory;
     const isOver = windows.isFull && [...windows.endpoints()].some((each) => windows.of(each).loaded.size >= FEW);

@@ -9,7 +9,7 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** A tenth of the specified limit. */
 export const TIMEOUT_MS = 1000;
-/** The most requests that one sender may have in flight, in all and for one endpoint. */
+/** The maximum number of requests that one sender may have in flight, in total and for one endpoint. */
 export const MAX_IN_FLIGHT = 64;
 export const ENDPOINT_MAX_IN_FLIGHT = 16;
 /** All receivers are hosts of one domain. */

@@ -20,8 +20,8 @@ import { DELIVERED, FAILED } from "../../src/store/rows/codes.ts";
 
 /**
  * A node stalled before or after the statement resumes once the other node has taken over, and a killed one never does.
- * A lost statement was done without a response, and a refused one was not done. Ahead or behind, the clock of the
- * node's host jumps and stays there.
+ * A lost statement took effect without a response, and a refused one did not. With `ahead` or `behind`, the clock of
+ * the node's host jumps and stays there.
  */
 export const FAULTS = ["stalled before", "stalled after", "killed", "lost", "refused", "ahead", "behind"] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -34,12 +34,12 @@ export interface Happening {
 
 const LEASE_MS = 60_000;
 const STEP_MS = 20_000;
-/** Everything has ended once the database was not asked for this long. */
+/** Everything has ended once the database has had no query for this long. */
 const QUIET_MS = 6;
 const MOVES = /INSERT INTO delivery|UPDATE delivery|UPDATE slot/;
 
 const JUMPS: Partial<Record<Fault, number>> = { ahead: 86_400_000, behind: -86_400_000 };
-/** The error of the second host's clock, all the time. */
+/** The constant error of the second host's clock. */
 const SKEW_MS = -3000;
 
 /** A node's clock on a host whose clock is wrong. Its database uses the clock of the test. */
@@ -167,7 +167,7 @@ interface Node {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
   readonly line: Line;
-  /** True once the node was told that it has lost its endpoints, and ended. */
+  /** True once the node learnt that it has lost its endpoints, and ended. */
   ended: boolean;
 }
 
@@ -371,7 +371,7 @@ class World {
       this.#clock.advance(STEP_MS);
       await this.#tick([second]);
     }
-    // PostgreSQL would end a stalled transaction itself, and the lease would expire. The test does both now.
+    // PostgreSQL would end a stalled transaction itself, and the lease would expire. The test now does both.
     await this.#client.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE datname = current_database() AND state LIKE 'idle in transaction%'`,

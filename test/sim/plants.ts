@@ -17,11 +17,11 @@ export interface Plant {
   readonly lies?: boolean;
   /** Commits that are undone report success. */
   readonly forgets?: boolean;
-  /** The dispatcher is not told that an endpoint was disabled or enabled. */
+  /** The dispatcher is not notified that an endpoint was disabled or enabled. */
   readonly unheard?: "disable" | "enable";
   /** Replaces the responses of store methods that the dispatcher gets. */
   readonly answers?: Readonly<Record<string, (answer: never, now: number) => unknown>>;
-  /** Store methods that report success and do nothing, with what they return. */
+  /** Store methods that report success but do nothing, with their results. */
   readonly undone?: Readonly<Record<string, unknown>>;
   /** Changes the code under test. The returned function undoes the change. */
   readonly patch?: () => () => void;
@@ -87,7 +87,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, operators: true },
   },
-  /** The next secret takes over, and the signers are not told. */
+  /** The next secret takes over, and the signers are not notified. */
   "switch-unheard": {
     answers: { "secrets.switchDue": () => [] },
     kinds: { ...NO_CRASH, clock: false, disk: false, rotations: true },
@@ -117,7 +117,7 @@ const plants = {
     },
     kinds: NO_CRASH,
   },
-  /** An event was cancelled, and memory is not told. */
+  /** An event was cancelled, and memory is not notified. */
   "cancel-unheard": {
     patch: () => {
       const { withdraw } = Dispatcher.prototype;
@@ -126,7 +126,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, receivers: true, bursts: true, hands: true },
   },
-  /** An endpoint was deleted, and the senders are not told. */
+  /** An endpoint was deleted, and the senders are not notified. */
   "deletion-unheard": {
     patch: () => {
       const { drop } = Dispatcher.prototype;
@@ -180,7 +180,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, addresses: true },
   },
-  /** Filters take every event. */
+  /** Filters accept every event. */
   "filters-asleep": {
     patch: () => {
       const { recipients } = Asking.prototype;
@@ -189,7 +189,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, choices: true },
   },
-  /** An endpoint chose other events, and the index of endpoints is not told. */
+  /** An endpoint chose other events, and the index of endpoints is not notified. */
   "choice-unheard": {
     patch: () => {
       const { changed } = EndpointIndex.prototype;

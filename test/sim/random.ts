@@ -1,4 +1,4 @@
-/** Seeded chance (mulberry32): the same seed makes the same run. */
+/** Seeded chance (mulberry32): the same seed produces the same run. */
 export class Random {
   #state: number;
 

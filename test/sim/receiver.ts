@@ -28,7 +28,7 @@ export class SimReceiver {
   readonly violations: string[] = [];
   readonly secrets = new SimSecrets();
   behaviour: Behaviour = "ok";
-  /** Says which signatures its endpoint may have asked for since then, and whose key signs. */
+  /** The signatures that its endpoint may have chosen, since when, and whose key signs. */
   signing: Signing | null = null;
   /** The `v1a` entries of requests, to be checked once the keys are known. */
   readonly entries: { readonly id: string; readonly at: number; readonly body: string; readonly header: string }[] = [];
@@ -45,7 +45,7 @@ export class SimReceiver {
     if (fault !== null) this.violations.push(`V3: ${eventOf(request)} ${fault}`);
   }
 
-  /** Checks that a request carries a `v1a` entry if its endpoint certainly asked for it, and none if it never did. */
+  /** Checks that a request carries a `v1a` entry if its endpoint certainly chose it, and none if it never did. */
   signedToo({ headers, body }: SignedRequest, monotonic: number): void {
     const value = (name: string) => headers[headers.indexOf(name) + 1]!;
     const [id, at, header] = [value("webhook-id"), Number(value("webhook-timestamp")), value("webhook-signature")];

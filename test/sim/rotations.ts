@@ -17,7 +17,7 @@ export class Rotations {
     this.#now = now;
   }
 
-  /** Begins a rotation, or completes or abandons the one under way, or lets time end it. */
+  /** Begins a rotation, or completes or abandons the current one, or lets time end it. */
   touch(process: Process, endpoint: string, secrets: SimSecrets): void {
     const under = this.#under.get(endpoint);
     if (under === undefined || under.switchesAt <= this.#now()) this.#rotate(process, endpoint, secrets);

@@ -21,11 +21,12 @@ export class SimSecrets {
   timely = true;
   /** Secrets in the order in which they were given. */
   readonly #held: Held[] = [];
-  /** The place of the latest secret that is known to have signed the given header. No earlier one may do so again. */
+  /**
+   * The position of the latest secret that is known to have signed the given header. No earlier one may do so again.
+   */
   #signing = 0;
   /**
-   * The place of the secret that must sign the standard header beside the current one, because its rotation was
-   * answered. -1 for none.
+   * The position of the secret that must also sign the standard header, because its rotation was answered. -1 for none.
    */
   #beside = -1;
 

@@ -40,7 +40,7 @@ import { newStoreIn } from "./template.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
 const FAULTY_MS = 60_000;
-/** The most pending deliveries of a tenant, if the seed has such a limit. */
+/** The maximum number of pending deliveries of a tenant, if the seed has such a limit. */
 const SHARE = 40;
 const RETENTION_MS = 20_000;
 const LADDER_MS = LADDER.reduce((sum, delay) => sum + delay, 0);
@@ -286,8 +286,8 @@ export class World implements Run {
   }
 
   /**
-   * V8: once a deletion or a disable was answered, nothing starts. Attempts by hand that were asked for since the
-   * disable may.
+   * V8: once a deletion or a disable was answered, nothing starts, except attempts by hand that were requested since
+   * the disable.
    */
   #checkOpen({ delivery, url, startedAt }: SeenAttempt): void {
     const [endpoint, { goneAt }] = this.endpoints.of(url);
@@ -303,7 +303,7 @@ export class World implements Run {
     if (dispatcher.lost > 0) this.violations.push(`V13: the sweep found ${dispatcher.lost} lost deliveries`);
   }
 
-  /** Runs one item after the other, and waits each time until all its effects have ended. */
+  /** Runs one item after another, and waits each time until all its effects have ended. */
   async #runUntil(instant: number): Promise<void> {
     while (this.clock.runNext(instant)) {
       await this.#ending;

@@ -114,7 +114,7 @@ describe("trying a filter", () => {
     expect(await errors({ type: "x" })).toEqual(["/data missing_field"]);
     expect(await errors({ event: event.id, data: {} })).toEqual(["/event conflicting_fields"]);
     expect(await errors({ event: "evt_06fbqxwbd21qccbzvcs4v8x7pt" })).toEqual(["/event unknown_event"]);
-    // The event went to the first endpoint alone.
+    // The event went only to the first endpoint.
     expect(await errors({ event: event.id }, await link(["read"], [other]))).toEqual(["/event unknown_event"]);
     expect(await errors({ event: event.id }, await link(["read"], [id, other]))).toBeUndefined();
     expect((await attempt(id, { event: event.id }, await link(["read"], [other]))).status).toBe(404);

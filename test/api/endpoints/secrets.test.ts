@@ -36,7 +36,7 @@ describe("rotating over HTTP", () => {
       return gate.promise;
     };
     const answer = api.request("POST", rotation).finally(() => (answered = true));
-    // A request on another connection is answered meanwhile.
+    // A request on another connection is answered in the meantime.
     await api.get("/v1/webhooks");
     expect(answered).toBe(false);
     gate.resolve();

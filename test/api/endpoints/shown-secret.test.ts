@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { ApiServer } from "../server.ts";
 import { aStore } from "../sqlite.ts";
 
-// Pretends that receivers verify with another value than the secret, such as a public key.
+// Pretends that receivers verify with a value other than the secret, such as a public key.
 vi.mock("../../../src/domain/endpoints/secret.ts", async (original) => ({
   ...(await original<object>()),
   shownOf: (secret: string) => `public:${secret.length}`,

@@ -19,7 +19,7 @@ async function started() {
   const api = await ApiServer.start(store);
   const register = async (signatures: readonly string[], tenant = "default") =>
     (await api.post(`${PATH}?tenant=${tenant}`, { ...ENDPOINT, signatures })).body;
-  /** A signature by each key that signs for the endpoint now. */
+  /** Returns a signature by each key that signs for the endpoint now. */
   const signatures = async (id: string) => {
     const target = (await store.endpoints.target(id))!;
     if (isDamaged(target)) throw new Error(target.damaged.reason);

@@ -22,7 +22,7 @@ function stored(name: string, more: Partial<StoredType> = {}): StoredType {
   return { name, description: "", schema: { type: "object" }, sample: {}, ...life, ...more };
 }
 
-/** The types of a store that other nodes change too. */
+/** The types of a store that other nodes also change. */
 class SharedTypes implements EventTypeStore {
   kept: StoredTypes = { revision: 0, types: [], deleted: [] };
   asked = 0;

@@ -5,7 +5,7 @@
 
 type Json = Record<string, any>;
 
-/** A request may not need more than before, and a response may not hold less. */
+/** A request may not need more than before, and a response may not contain less. */
 type Direction = "request" | "answer";
 
 /** Returns one sentence for each break. Additions are not breaks. */
@@ -80,7 +80,7 @@ class Comparison {
     this.#types(at, narrow[0]!, narrow[1]!);
     this.#same(`${at}'s value`, kept.const, current.const);
     for (const name of ["pattern", "format"]) {
-      // A value that any request may have now allows the old one too.
+      // A value that any request may have now also allows the old one.
       if (direction === "request" && current[name] === undefined) continue;
       this.#same(`${at}'s ${name}`, kept[name], current[name]);
     }

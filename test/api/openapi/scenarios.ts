@@ -10,8 +10,8 @@ import { MAX_STORED_TYPES, capacityFault } from "../../../src/domain/events/cata
 import { aNode } from "../../../src/api/daemon/sending.ts";
 
 /**
- * Makes the requests that bring about an operation's own responses, including problems that only it has. Each scenario
- * returns a well-formed request, which the pipeline's responses are tested with.
+ * Makes the requests that lead to an operation's own responses, including problems that only it has. Each scenario
+ * returns a well-formed request, with which the pipeline's responses are tested.
  */
 export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   async getHealth(walk) {
@@ -404,7 +404,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
       headers: { "last-event-id": "of-another-life" },
     });
     while (feed.listeners === 0) await new Promise(setImmediate);
-    // One key alone is refused once it has its share, so each key opens half of the free streams until none is left.
+    // A single key is refused once it has its share, so each key opens half of the free streams until none is left.
     const others: Promise<Answer>[] = [];
     while (others.length < 255) {
       const key = await walk.api.addKey(["read"], "*");
@@ -584,7 +584,7 @@ async function damagedKeys(walk: Walk, operation: string, step: Step = {}): Prom
   await walk.call("rotateSigningKey", { body: { overlap_seconds: 0 } });
 }
 
-/** Runs on a store that has as many types as there may be. */
+/** Runs on a store that has the maximum number of types. */
 async function withManyTypes({ api: { store } }: Walk, run: (name: string) => Promise<unknown>): Promise<void> {
   const { types } = store;
   const put: typeof types.put = (_name, change) => {

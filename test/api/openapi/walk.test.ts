@@ -24,7 +24,7 @@ describe.each(ids)("%s", (id) => {
 
 it("a peer that tried too many keys is told when to come back, whatever it asks for", async () => {
   for (let index = 0; index < 31; index++) await walk.api.get("/v1/webhooks", { key: "whk_no" });
-  // By then the peer may have as many responses at once again.
+  // By then the peer has as many responses available at once again.
   walk.api.clock.advance("10s");
   for (const { method, path, operation } of walk.description.operations()) {
     if (!walk.description.answers(operation).includes("rate_limited")) continue;

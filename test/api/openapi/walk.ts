@@ -13,10 +13,10 @@ export interface Step {
   /** The value for `{id}` in the path. */
   readonly id?: string;
   readonly query?: string;
-  /** JSON, or text that is sent as it is. */
+  /** JSON, or text that is sent unchanged. */
   readonly body?: unknown;
   readonly key?: string | null;
-  /** A list is sent as that many headers of the same name. */
+  /** A list is sent as several headers of the same name. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 

@@ -31,6 +31,6 @@ it("works on a few calls in a turn of the event loop, however many one tenant ha
   const calls = Array.from({ length: CONNECTIONS }, () => api.get("/v1/webhooks", { key }));
   expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([200]));
   await expect.poll(() => turns.reduce((sum, count) => sum + count, 0)).toBe(CONNECTIONS);
-  // Some calls begin at once, and as many in the turn itself.
+  // Some calls begin at once, and the same number in the turn itself.
   expect(Math.max(...turns)).toBeLessThanOrEqual(8);
 });

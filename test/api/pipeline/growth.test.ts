@@ -12,7 +12,7 @@ import { open, temporaryDirectory } from "../../store/stores.ts";
 
 const CALLS = 240;
 const AT_ONCE = 20;
-/** A page may be begun for the table and each index, and for a row of the statistics. */
+/** A new page may be started for the table and each index, and for a row of the statistics. */
 const SLACK = 16 * 1024;
 const ENDPOINT = { url: "https://example.com/h", events: ["budget.exceeded"] };
 const EVENT = { type: "goal.achieved", data: { a: 1 } };
@@ -46,7 +46,7 @@ const post =
   };
 const fixed = (path: string) => () => Promise.resolve(path);
 
-/** By method and path: prepares, and returns a call that changes something each time if it can. */
+/** By method and path. Each prepares, and returns a call that changes something each time if it can. */
 const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
   "POST /v1/webhooks/events": post(fixed("/v1/webhooks/events"), EVENT),
   "POST /v1/webhooks/events/batch": post(fixed("/v1/webhooks/events/batch"), { events: [EVENT] }),

@@ -47,7 +47,7 @@ it("answers who repeats refused requests in a loop one after the other, and nobo
   expect(ask("other", 10)).toHaveLength(10);
   await pass(1000);
   expect(later).toEqual([40, 80, 120]);
-  // The requests that may be answered at once are regained at the same pace.
+  // The requests that may be answered at once come back at the same pace.
   await pass(6000);
   expect(ask("loop", 128)).toHaveLength(128);
 });

@@ -86,7 +86,7 @@ it("counts the events of a batch, and refuses what comes next before its body is
   const key = await api.addKey(["publish"]);
   const batch = (count: number) =>
     api.post(`${EVENTS}/batch`, { events: Array.from({ length: count }, () => EVENT) }, { key });
-  // The batch costs more than a second's requests. It is taken, and the key must wait until they are regained.
+  // The batch costs more than a second's requests. It is accepted, and the key must wait until they have come back.
   const large = await batch(40);
   expect([large.status, large.headers.ratelimit]).toEqual([202, '"key";r=0;t=4']);
   const over = await api.post(EVENTS, "x".repeat(100), { key });

@@ -237,7 +237,7 @@ it("takes no fifty-first open job where all of them are asked for at once", asyn
   let left = 60;
   const arrived = () => void (--left === 0 && all.resolve());
   const add = store.jobs.add.bind(store.jobs);
-  // No job is created until each request has got here or was refused.
+  // No job is created until each request has arrived here or was refused.
   Object.assign(store.jobs, {
     add: (...job: Parameters<typeof add>) => {
       arrived();

@@ -6,8 +6,8 @@ import { ALL, callAbout, World } from "./world.ts";
 /** The scope that a link needs; "never" if no link may use the route. */
 type Needs = PortalScope | "any" | "open" | "never";
 /**
- * The reach of a link that is for some endpoints only. `id` is compared with the key's endpoints, and `named` endpoints
- * too. A `narrow` list shows a part, `all` shows nothing of endpoints, and `closed` is refused.
+ * The reach of a link for only some endpoints. `id` is compared with the key's endpoints, and so are `named` endpoints.
+ * A `narrow` list shows a part, `all` shows nothing about endpoints, and `closed` is refused.
  */
 type ForSome = "id" | "named" | "narrow" | "all" | "closed";
 

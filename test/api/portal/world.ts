@@ -11,14 +11,16 @@ export const NOT_YOURS = "canary-not-yours";
 
 export const ALL: readonly PortalScope[] = ["read", "replay", "manage", "secrets"];
 
-/** Two tenants. One has the customer's endpoint and another one, which share an event. The other tenant has its own. */
+/**
+ * Two tenants. One has the customer's endpoint and a second one, which share an event. The other tenant has its own.
+ */
 export class World {
   static #made = 0;
   readonly api: ApiServer;
   readonly tenant: string;
   /** Ids of the customer's endpoint, and of the event that both endpoints got. */
   readonly mine: Ids;
-  /** Ids of the same tenant's other endpoint, and of an event that only this one got. */
+  /** Ids of the same tenant's other endpoint, and of an event that only that endpoint got. */
   readonly beside: Ids;
   /** Ids of the shared event and its delivery to the other endpoint. */
   readonly shared: Ids;
@@ -79,7 +81,7 @@ export class World {
     return body.url.split("#")[1];
   }
 
-  /** Texts that no response may contain if the key is for the customer's endpoint alone. */
+  /** Strings that no response may contain if the key is only for the customer's endpoint. */
   get hidden(): readonly string[] {
     const { ep, dlv, att, job } = this.shared;
     return [NOT_YOURS, ep, dlv, att, job, ...Object.values(this.beside), ...Object.values(this.foreign)];

@@ -76,7 +76,7 @@ describe("who has no good key", () => {
   });
 
   it("is cut all the same if it never reads its answer", async () => {
-    // The time limit of requests is off, so it is not what cuts the connection.
+    // The time limit of requests is off, so that it cannot be what cuts the connection.
     const { api, taken } = await serve({}, { requestTimeout: 0 });
     const { socket } = dial(api.port);
     socket.pause();

@@ -19,7 +19,7 @@ interface Client {
   readonly statuses: string[];
 }
 
-/** Connects from an address of its own, 127.0.x.y. */
+/** Connects from a separate address, 127.0.x.y. */
 async function open({ port }: ApiServer, address = 1): Promise<Client> {
   const localAddress = `127.0.${1 + Math.floor(address / 250)}.${1 + (address % 250)}`;
   const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
@@ -32,7 +32,7 @@ async function open({ port }: ApiServer, address = 1): Promise<Client> {
   return { socket, statuses };
 }
 
-/** Waits until nothing happens any more at this instant. Real sockets need some turns of the event loop. */
+/** Waits until nothing more happens at this instant. Real sockets need some turns of the event loop. */
 async function settle(clients: readonly Client[]): Promise<void> {
   let before = -1;
   for (let quiet = 0; quiet < 40;) {
@@ -84,7 +84,7 @@ describe("refused requests that are sent ahead on one connection", () => {
     await inDebt(client);
     const key = `authorization: Bearer ${await api.addKey(["publish", "read"])}\r\n`;
     const read = `GET /v1/webhooks/events HTTP/1.1\r\n${HOST}${key}\r\n`;
-    // It is written apart, so that it was refused before the others arrive.
+    // It is written separately, so that it was refused before the others arrived.
     client.socket.write(REFUSED);
     await settle([client]);
     const { written } = spyOn(api);
@@ -255,7 +255,7 @@ describe("what is open to anyone", () => {
   it.each([...OPEN, ...ELSE])("is answered at a pace, and with few bytes a second: %s", async (path) => {
     const api = await start();
     const request = `GET ${path.replace(":file", "page.js")} HTTP/1.1\r\n${HOST}\r\n`;
-    // The first request makes what later ones reuse.
+    // The first request creates what later ones reuse.
     const first = await open(api, 2);
     first.socket.write(request);
     await expect.poll(() => first.statuses.length).toBe(1);

@@ -16,11 +16,11 @@ const HOST = "host: localhost";
 const TYPE = "content-type: application/json";
 /** Makes the server close the connection, so that everything read until then is the response to the case. */
 const LAST = `GET /healthz HTTP/1.1\r\n${HOST}\r\nconnection: close\r\n\r\n`;
-/** Requests that are written at once. The server lets more than these wait. */
+/** The number of requests that are written at once. The server lets more than this wait. */
 const BURST = 50;
 /** Requests that never end are read until the server's limits close the connection. */
 const HASTY = { keepAliveTimeout: 100, headersTimeout: 600, requestTimeout: 600, connectionsCheckingInterval: 50 };
-/** Stands for a key of all tenants, in place of which `tell` puts that of the server. */
+/** Stands for a key of all tenants, which `tell` replaces with the server's. */
 const KEY = "authorization: Bearer KEY";
 
 class PathTo {
@@ -45,9 +45,7 @@ class PathTo {
     return socket;
   }
 
-  /**
-   * Sends the pieces one after the other and returns the responses, with the parts masked that differ between servers.
-   */
+  /** Sends the pieces one after another and returns the responses, masking the parts that differ between servers. */
   async tell(pieces: readonly string[]): Promise<string> {
     const socket = await this.dial();
     let text = "";

@@ -7,14 +7,14 @@ export interface Case {
   /** A command line that works, without the command's name and the options that name the daemon. */
   readonly words: readonly string[];
   /**
-   * The operations that the command calls, in order, each once. They decide whether the cases "no daemon", "wrong key",
-   * "not found" (for operations with an `{id}`) and "conflict" (for operations that may answer 409) apply.
+   * The operations that the command calls, in order, each listed once. They decide whether the cases "no daemon",
+   * "wrong key", "not found" (for operations with an `{id}`) and "conflict" (for operations that may answer 409) apply.
    */
   readonly asks: readonly OperationName[];
   /** Operations among them that the command can do without if they are not answered. */
   readonly spares?: readonly OperationName[];
   /**
-   * Bodies in place of the examples of docs/openapi.json. Several are sent one after the other, and the last one is
+   * Bodies in place of the examples of docs/openapi.json. Several are sent one after another, and the last one is
    * repeated.
    */
   readonly answers?: { readonly [O in OperationName]?: object | readonly object[] };
@@ -24,7 +24,7 @@ export interface Case {
   readonly out: RegExp;
   /** The whole of stderr, which is empty by default. */
   readonly err?: RegExp;
-  /** Members that the output of `--json` must have. `lines` means one document a line. */
+  /** Members that the output of `--json` must have. `lines` means one document per line. */
   readonly json?: object | "lines";
   /** Files by name, created in `{dir}` before the command runs. */
   readonly files?: Readonly<Record<string, string>>;

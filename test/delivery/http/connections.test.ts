@@ -17,7 +17,9 @@ async function strangers() {
     expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "succeeded" });
     return receiver.requests.at(-1)!.connection;
   };
-  /** Uses and rests two connections, after which the exchange trusts that the receiver sends nothing unasked. */
+  /**
+   * Uses two connections and lets them rest, after which the exchange trusts that the receiver sends nothing unasked.
+   */
   const trust = async (): Promise<void> => {
     await post();
     clock.advance(REST_MS);

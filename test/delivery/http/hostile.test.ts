@@ -65,7 +65,7 @@ const corpus = JSON.parse(
   readFileSync(new URL("../../corpora/hostile-receivers.json", import.meta.url), "utf8"),
 ) as Entry[];
 
-// Most of the tests wait, some for each other.
+// Most of the tests wait, some of them for each other.
 vi.setConfig({ maxConcurrency: 20 });
 
 describe.concurrent("a hostile receiver", () => {
@@ -82,8 +82,8 @@ describe.concurrent("a hostile receiver", () => {
 });
 
 /**
- * Returns the time limit. Only entries that are expected to time out get the scaled one: others could exceed it on a
- * busy machine.
+ * Returns the time limit. Only entries that are expected to time out get the scaled one, because others could exceed it
+ * on a busy machine.
  */
 function limitOf({ id, expect: { error, body_error } }: Entry): number {
   const runsOut = `${error} ${body_error}`.includes("timeout") || id === JUST_IN_TIME;

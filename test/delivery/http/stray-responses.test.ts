@@ -121,7 +121,7 @@ async function told(its: Case): Promise<Told> {
 
 describe("a stray 200", () => {
   let all: Promise<readonly Told[]>;
-  // The cases run at once, because they mostly wait.
+  // The cases run at the same time, because they mostly wait.
   beforeAll(() => {
     all = Promise.all(CASES.map(told));
   });

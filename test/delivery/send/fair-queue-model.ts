@@ -29,8 +29,8 @@ interface Receiver {
 }
 
 /**
- * A fair queue beside a plain account of waiting sends and sends in flight. It checks every start against the rules,
- * and every refusal too: a receiver may be kept waiting only if a rule says so.
+ * A fair queue beside a plain record of waiting sends and sends in flight. It checks every start against the rules, and
+ * every refusal too: a receiver may be kept waiting only if a rule says so.
  */
 export class Model {
   readonly queue: FairQueue;
@@ -81,7 +81,7 @@ export class Model {
     this.#checkCounts();
   }
 
-  /** Ends the attempt at this place among those in flight, modulo their number. */
+  /** Ends the attempt at this position among those in flight, modulo their number. */
   end(at: number, speed: Speed): void {
     const sends = [...this.#receivers.values()].flatMap((receiver) => receiver.inFlight);
     const send = sends[at % sends.length];
@@ -111,7 +111,7 @@ export class Model {
 
   /** Lets time pass until every waiting send has started and ended. */
   drain(speed: Speed): void {
-    // Each send starts once, ends once, and waits for a token once, or twice if the cap shrinks meanwhile.
+    // Each send starts once, ends once, and waits for a token once, or twice if the cap shrinks in the meantime.
     let steps = 4 * (this.waiting + this.inFlight);
     for (; steps > 0 && this.waiting + this.inFlight > 0; steps--) {
       if (this.start(1) > 0) continue;
@@ -154,7 +154,7 @@ export class Model {
     started.overtakenBy.clear();
     for (const receiver of this.#receivers.values()) {
       if (receiver === started) continue;
-      // A token may be added between two looks, so a receiver with a rate may not have been ready all the time.
+      // A token may be added between two checks, so a receiver with a rate may not have been ready all the time.
       if (receiver.rate !== null || !ready.includes(receiver)) receiver.overtakenBy.clear();
       else {
         expect(receiver.overtakenBy).not.toContain(started.name);

@@ -59,7 +59,7 @@ const common = [
 const unlimited = fc.oneof(...common);
 const anyStep = fc.oneof(...common, { arbitrary: rateStep, weight: 2 }, { arbitrary: timeStep, weight: 3 });
 
-/** The model checks each step itself. In the end it must be able to start and end all that is left. */
+/** The model checks each step itself. In the end it must be able to start and end everything that is left. */
 function holds(step: fc.Arbitrary<Step>, numRuns: number): void {
   fc.assert(
     fc.property(limits, fc.array(step, { maxLength: 60 }), speed, ({ ceiling, maxInFlight }, steps, last) => {

@@ -151,7 +151,7 @@ describe("a fair queue", () => {
     const pace = { job: "job_1", perSecond: 10 };
     for (let i = 0; i < 5; i++) queue.add({ ...aSend("ep_a", false), pace });
     for (let i = 0; i < 2; i++) queue.add({ ...aSend("ep_b", false), pace });
-    // Each endpoint has a pace of its own.
+    // Each endpoint has its own pace.
     expect(takeAll(queue, 0).map(({ endpoint }) => endpoint)).toEqual(["ep_b"]);
     expect(queue.next(3000)?.endpoint).toBe("ep_b");
     expect([queue.waiting, queue.next(3000)]).toEqual([5, undefined]);

@@ -94,7 +94,7 @@ describe("a signed request", () => {
       expect(verifies(entries(both)![at + 1]!)).toBe(true);
       expect(verifies(entries(both)![2 - at]!)).toBe(false);
     }
-    // A library that knows v1 alone passes over the rest.
+    // A library that knows only v1 ignores the rest.
     const now = Math.floor(Date.now() / 1000);
     const fresh = new Signer(target({ signatures: ["ed25519", "hmac"], privateKeys: keys }), OPTIONS);
     const body = Buffer.from(`{"amount":1.10}`);
@@ -105,7 +105,7 @@ describe("a signed request", () => {
     for (const headers of [both, alone]) {
       expect(headers["X-Service-Signature"]).toBe(plain["X-Service-Signature"]);
     }
-    // Choosing it turns the headers on for this endpoint alone.
+    // Choosing it turns on the headers only for this endpoint.
     const off = { ...OPTIONS, standardWebhooks: false };
     expect(signed({ signatures: ["ed25519"], privateKeys: keys.slice(0, 1) }, off)).toEqual(alone);
     expect(entries(signed({}, off))).toBeUndefined();

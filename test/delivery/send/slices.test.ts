@@ -149,7 +149,7 @@ it("looks up endpoints for 2 ms at a time", async () => {
   await dispatcher.start();
   dispatcher.accept(await publishOne(store, {}, clock.now()));
   while (posted.length < 200) await turn();
-  // The work of two turns: the one in which the lookups were asked for, and the next.
+  // The work of two turns: the one in which the look-ups were requested, and the next.
   expect(most).toBeLessThanOrEqual(16);
   await dispatcher.idle();
   await dispatcher.stop();

@@ -62,7 +62,7 @@ it("a send arrives as it was sent, with its slot", () => {
     fc.property(fc.array(aSend, { maxLength: 20 }), (sends) => {
       const slots = sends.map((_, at) => 3 * at + 1);
       const arrived = unpackSends(structuredClone(packSends(sends, slots)));
-      // To a sender a missing `corrupt` and `false` are the same.
+      // To a sender, a missing `corrupt` and `false` are the same.
       const filled = sends.map((send, at) => ({ ...plain(send), slot: slots[at] }));
       expect(arrived.map((send) => ({ corrupt: false, ...plain(send) }))).toEqual(filled);
     }),

@@ -16,7 +16,7 @@ const BUSY = 10;
 const REST_MS = 5000;
 const MAX_IN_FLIGHT = 12;
 const ENDPOINT_MAX_IN_FLIGHT = 6;
-/** Two endpoints without limits, one with a cap of its own, and one with a rate of its own. */
+/** Two endpoints without limits, one with its own cap, and one with its own rate. */
 const NAMES = ["plain-1", "plain-2", "capped", "rated"];
 const CAP = 2;
 const RATE = 4;
@@ -193,8 +193,8 @@ class World {
   }
 
   /**
-   * Waits until all is sent. Each delivery must have ended or been given back exactly once, and each endpoint's
-   * attempts must have started in the order in which they were sent.
+   * Waits until everything has been sent. Each delivery must have ended or been given back exactly once, and each
+   * endpoint's attempts must have started in the order in which they were sent.
    */
   async settle(): Promise<void> {
     await this.pass(600_000);

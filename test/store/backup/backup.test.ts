@@ -90,7 +90,7 @@ describe("a backup", () => {
     expect(await opened.store.operations.getPause()).toMatchObject({ by: "restore" });
     expect(await opened.store.operations.resume()).toBe(true);
     await opened.store.close();
-    // Once it was opened, it is a store like any other.
+    // Once it has been opened, it is a store like any other.
     const again = await open({ dir: there, log });
     expect([await again.operations.getPause(), warnings.length]).toEqual([null, 1]);
   });

@@ -68,7 +68,7 @@ async function follow(store: Store, endpoint: string, random: Random): Promise<v
   }
 }
 
-/** Most attempts are the next one of the delivery; the others are late, or ahead of their time. */
+/** Most attempts are the next one of the delivery. The others are late, or ahead of their time. */
 function attemptOf(
   names: Pick<Claim, "event" | "delivery" | "endpoint">,
   { attempts, retry }: DeliveryState,

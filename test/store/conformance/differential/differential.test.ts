@@ -1,5 +1,5 @@
 /**
- * A few random histories on both stores. If they differ, mend the rule in `src/domain`, which both stores ask.
+ * A few random histories on both stores. If they differ, fix the rule in `src/domain` that both stores call.
  * rounds.test.ts and `npm run diff` play more of them.
  */
 import { afterAll, describe } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * A random history, as data. A step names endpoints, events and claims by ordinals into what the history has made so far,
- * so that the same history can be played on any store, whatever ids that store gives out.
+ * A random history, as data. A step names endpoints, events and claims by ordinals into what the history has made so
+ * far, so that the same history can be played on any store, whatever ids that store assigns.
  */
 import { JOB_ACTIONS, type JobAction } from "../../../../src/domain/deliveries/job.ts";
 import type { Signature } from "../../../../src/domain/endpoints/endpoint.ts";
@@ -10,14 +10,14 @@ import { DrawnFilters } from "../../../domain/drawn-filters.ts";
 import type { Random } from "../../../sim/random.ts";
 
 export const TYPES = ["budget.exceeded", "goal.achieved", "invoice.paid"] as const;
-/** Types that operators add and delete on the way. */
+/** Types that operators add and delete during a history. */
 export const OWN_TYPES = ["budget.limit.raised", "order.created", "order.paid"] as const;
 const PATTERNS = ["*", "budget.*", "budget.limit.*", "order.*"] as const;
 /** Each history has two tenants of its own, so that histories can share a store. */
 export const TENANTS = 2;
 const DAY = 86_400_000;
 
-/** Counts modulo the number of things that there are. */
+/** Counts modulo the number of objects that exist. */
 type Ordinal = number;
 
 export interface DraftStep {

@@ -1,4 +1,4 @@
-/** Plays a history on one store, and says what the store answered, in words that do not depend on its ids. */
+/** Plays a history on one store, and describes the store's answers in words that do not depend on its ids. */
 import { noResponse, type Outcome } from "../../../../src/domain/deliveries/attempt.ts";
 import { settle, type Claim } from "../../../../src/domain/deliveries/delivery.ts";
 import type { NewJob } from "../../../../src/domain/deliveries/job.ts";
@@ -21,7 +21,7 @@ const OWN_TYPE = { description: "", schema: {}, sample: {}, group: null, sunsetA
 const SWEPT_MS = 1000;
 const ORDERS = ["newest", "oldest"] as const;
 const STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
-/** The lists with a filter that a look reads for each tenant. */
+/** The number of filtered lists that each look reads for each tenant. */
 const FILTERED = 4;
 
 type ReadList = (query: PageQuery) => Promise<Page<unknown> | null>;
@@ -37,12 +37,12 @@ export class Player {
   readonly #endpoints: { readonly id: string; readonly tenant: string }[] = [];
   readonly #events: string[] = [];
   readonly #jobs: string[] = [];
-  /** The claims that a dispatcher would hold, and stale ones of deliveries that were cancelled meanwhile. */
+  /** The claims that a dispatcher would hold, and stale ones of deliveries that were cancelled in the meantime. */
   readonly #claims: Claim[] = [];
   readonly #names = new Map<string, string>();
   #published = 0;
 
-  /** `seed` names the tenants, and makes the ids that a caller gives. */
+  /** `seed` names the tenants, and makes the ids that a caller chooses. */
   constructor(harness: StoreUnderTest, shares: Map<string, TenantShare>, seed: number) {
     this.#harness = harness;
     this.#shares = shares;
@@ -50,7 +50,7 @@ export class Player {
     this.#tenants = Array.from({ length: TENANTS }, (_, at) => `tenant-${seed}-${at}`);
   }
 
-  /** The answer to the step, in words; an error is an answer too. */
+  /** Returns the answer to the step, in words. An error is an answer too. */
   async play(step: Step): Promise<string> {
     const act = this.#acts[step.do] as (step: Step) => Promise<unknown>;
     const answer = await act(step).catch((error: unknown) => {
@@ -60,7 +60,7 @@ export class Player {
     return inWords(answer ?? null, this.#names);
   }
 
-  /** True while the store still rewrites deliveries that count as cancelled already. */
+  /** True while the store is still rewriting deliveries that already count as cancelled. */
   async isSweeping(): Promise<boolean> {
     for (const { id } of this.#endpoints) {
       if ((await this.#store.deliveries.due(id, BEGINNING, 0, 1)).cancelling === true) return true;
@@ -196,7 +196,7 @@ export class Player {
       const endpoints = await jobs.endpoints(id, null);
       const step = await jobs.step(
         id,
-        // The order in which a store names the endpoints is its own.
+        // Each store has its own order of endpoints.
         this.#endpoints.flatMap(({ id: endpoint }) =>
           endpoints.some((one) => one.endpoint === endpoint) ? [{ endpoint, limit, check }] : [],
         ),
@@ -234,7 +234,10 @@ export class Player {
     },
   };
 
-  /** Returns everything that the store shows of this history, in words: lists, some with a filter, counts, and due deliveries. */
+  /**
+   * Returns everything that the store shows of this history, in words: lists, some with a filter, counts, and due
+   * deliveries.
+   */
   async look(random: Random): Promise<readonly (readonly [string, string])[]> {
     const { deliveries, endpoints, jobs, reads, statistics, upkeep } = this.#store;
     const looks: [string, unknown][] = [];
@@ -403,7 +406,7 @@ function outcomeOf(ending: Ending): Outcome {
   }
 }
 
-/** All pages of a list. The cursors, and where a page ends, are the store's own. */
+/** Returns all pages of a list. The cursors, and the ends of pages, are the store's own. */
 async function whole<T>(read: (page: { limit: number; cursor?: string }) => Promise<Page<T> | null>): Promise<unknown> {
   const data: T[] = [];
   let total: unknown;

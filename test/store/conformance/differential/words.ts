@@ -1,10 +1,12 @@
-/** Answers of stores in words that can be compared: what a store may choose itself is renamed, or left out. */
+/**
+ * Puts answers of stores into words that can be compared: whatever a store may choose itself is renamed or left out.
+ */
 
 const ID = /\b(?:evt|dlv|att)_[0-9a-z]{26}\b|\bwhsk_[A-Za-z0-9+/]{43}=/gu;
-/** The values of these fields are each store's own. */
+/** Each store has its own values for these fields. */
 const OPAQUE = new Set(["revision", "nextCursor", "cutShort", "commitTimes", "next", "reached"]);
 
-/** `names` has the ids that came up before: each is called after its first appearance. */
+/** `names` has the ids that occurred before: each is named after its first occurrence. */
 export function inWords(answer: unknown, names: Map<string, string>): string {
   return JSON.stringify(plain(answer, names), null, 1).replace(ID, (id) => {
     let name = names.get(id);
