@@ -103,7 +103,7 @@ describe("mail", () => {
   it.skipIf(host === undefined).each([
     ["another host", host!],
     ["a name that begins like an address of this host", "127.mail.example.com"],
-  ])("tells no password to %s without TLS", async (_, to) => {
+  ])("sends no password to %s without TLS", async (_, to) => {
     const resolve4 = vi.spyOn(Resolver.prototype, "resolve4");
     onTestFinished(() => resolve4.mockRestore());
     resolve4.mockImplementation((...given: unknown[]) => (given.at(-1) as Answer)(null, ["127.0.0.1"]));

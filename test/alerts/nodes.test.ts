@@ -74,7 +74,7 @@ async function aNode(handed: Handed, clock: ManualClock, { isFirst, isOn, owns =
 }
 
 describe("alerts of several nodes", () => {
-  it("are told by the first of them", async () => {
+  it("are sent by the first of them", async () => {
     const [handed, clock] = [new Handed(), new ManualClock()];
     const first = await aNode(handed, clock, { isFirst: true, isOn: true });
     const second = await aNode(handed, clock, { isFirst: false, isOn: true });
@@ -85,7 +85,7 @@ describe("alerts of several nodes", () => {
     expect([second.texts(), handed.size]).toEqual([[], 0]);
   });
 
-  it("are told by another, and do not pile up, where the first tells nobody", async () => {
+  it("are sent by another node, and do not pile up, if the first one sends none", async () => {
     const [handed, clock] = [new Handed(), new ManualClock()];
     const first = await aNode(handed, clock, { isFirst: true, isOn: false });
     const second = await aNode(handed, clock, { isFirst: false, isOn: true });
@@ -99,7 +99,7 @@ describe("alerts of several nodes", () => {
     expect([first.texts(), handed.size]).toEqual([[], 0]);
   });
 
-  it("tell once that an endpoint is failing, and once that it recovered, wherever it moves meanwhile", async () => {
+  it("report once that an endpoint is failing, and once that it recovered, wherever it moves in between", async () => {
     const [handed, clock] = [new Handed(), new ManualClock()];
     let owner = 0;
     const nodes = [
@@ -149,7 +149,7 @@ describe("alerts of several nodes", () => {
     await expect.poll(kinds).toHaveLength(3);
   });
 
-  it("tell of a recovery also where it comes before a node has heard that people were told of the failures", async () => {
+  it("report a recovery even if it comes before a node has learnt that the failures were reported", async () => {
     const [handed, clock] = [new Handed(), new ManualClock()];
     handed.failing.set("ep_1", { endpoint: "ep_1", failingSince: clock.now() });
     const node = await aNode(handed, clock, { isFirst: true, isOn: true });
@@ -160,7 +160,7 @@ describe("alerts of several nodes", () => {
     expect(handed.failing.size).toBe(0);
   });
 
-  it("leave out of a notice whom people were told of when another node reported it", async () => {
+  it("leave an endpoint out of a notice if another node has already reported it", async () => {
     const [handed, clock] = [new Handed(), new ManualClock()];
     // The node still reports both endpoints, because it has not read yet that an alert was sent for ep_1.
     const node = await aNode(handed, clock, { isFirst: true, isOn: true, owns: () => false });

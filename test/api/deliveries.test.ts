@@ -173,7 +173,7 @@ describe("an attempt now", () => {
   const attempt = (api: ApiServer, id: string, options = {}) =>
     api.request("POST", `${DELIVERIES}/${id}/attempt`, options);
 
-  it("is owed by the store, handed over, and answered with the delivery", async () => {
+  it("is stored, handed over, and answered with the delivery", async () => {
     const { api, endpoint, ofFailed } = await aScene();
     const { status, body } = await attempt(api, ofFailed);
     expect({ status, id: body.id, of: body.status }).toEqual({ status: 202, id: ofFailed, of: "failed" });
@@ -203,7 +203,7 @@ describe("an attempt now", () => {
 });
 
 describe("taking an event back", () => {
-  it("cancels what is open, tells the delivery side, and answers how many there were", async () => {
+  it("cancels open deliveries, notifies the delivery side, and returns their number", async () => {
     const api = await serve();
     const endpoint = await register(api);
     const { id } = (await api.post(EVENTS, { type: "budget.exceeded", data: {} })).body;
@@ -229,7 +229,7 @@ describe("taking an event back", () => {
     expect((await api.post(`${EVENTS}/${id}/cancel`, { endpiont: endpoint })).body.code).toBe("validation_failed");
   });
 
-  it("erases what it said, and says 410 to whoever sends it again", async () => {
+  it("erases its data, and answers 410 to a request to send it again", async () => {
     const { api, failed } = await aScene();
     const key = await api.addKey(["publish", "read"]);
     expect((await api.request("DELETE", `${EVENTS}/${failed}/data`, { key })).status).toBe(403);

@@ -415,7 +415,7 @@ describe("a retry", () => {
     expect((await api.post(`${EVENTS}/${id}/retry`, { endpoint: other })).body.status).toBe("pending");
   });
 
-  it("leaves alone what is owed to a deleted endpoint, and says so", async () => {
+  it("leaves deliveries to a deleted endpoint alone, and says so", async () => {
     const api = await serve();
     const [kept, deleted] = [await register(api), await register(api)];
     const both = await anEvent(api.store, api.clock.now(), "failed");

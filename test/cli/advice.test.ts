@@ -58,7 +58,7 @@ it("every operation that a command names is one of the daemon's", () => {
 });
 
 it.each(Object.keys(COMMANDS_OF_ADVICE) as (keyof typeof COMMANDS_OF_ADVICE)[])(
-  "what is to be typed for %s can be typed",
+  "the commands suggested for %s exist",
   async (key) => {
     const [, line] = COMMANDS_OF_ADVICE[key];
     const [program, ...words] = line({

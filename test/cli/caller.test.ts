@@ -11,7 +11,7 @@ import { webhookd } from "./runs.ts";
 /** The number of customers whose endpoints fail beside the one who calls, most of them more often. */
 const CUSTOMERS = 40;
 
-it("tells what is wrong with ACME in one command, and shows more with the next", async () => {
+it("one command shows what is wrong with ACME, and the next one shows more", async () => {
   const others = await TestReceiver.start(Array<number>(CUSTOMERS).fill(503));
   const acme = await TestReceiver.start([401]);
   onTestFinished(() => Promise.all([others.close(), acme.close()]).then(() => {}));

@@ -137,7 +137,7 @@ describe("__complete", () => {
     return { code, out: io.out, err: io.err };
   }
 
-  it("tells ids with what they are, from the daemon that the line names", async () => {
+  it("lists ids with descriptions, from the daemon that the command line names", async () => {
     const daemon = await TestDaemon.start();
     const socket = join(daemon.dir, "webhookd.sock");
     const { id } = await daemon.register("http://127.0.0.1:4000/");

@@ -64,7 +64,7 @@ describe("doctor --offline", () => {
     expect(said.lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
   });
 
-  it("tells a database that is lost or was moved from one that was never there", async () => {
+  it("distinguishes a database that is lost or was moved from one that never existed", async () => {
     const dir = aDataDirectory();
     rmSync(join(dir, "webhookd.db"));
     const found = async () => only(await doctor(dir, ["--offline"]), "database");
@@ -80,7 +80,7 @@ describe("doctor --offline", () => {
   });
 
   it.each(["", "/webhookd.db", "/webhookd.db-wal", "/webhookd.db-shm"])(
-    "tells that the owner may not write to the directory%s",
+    "reports that the owner may not write to the directory%s",
     async (name) => {
       const dir = aDataDirectory();
       const path = `${dir}${name}`;
@@ -93,7 +93,7 @@ describe("doctor --offline", () => {
     },
   );
 
-  it("tells who else may read what, and what to type", async () => {
+  it("reports who else may read which files, and what to type", async () => {
     const dir = aDataDirectory();
     chmodSync(join(dir, "admin.key"), 0o644);
     const said = await doctor(dir, ["--offline"]);
@@ -181,7 +181,7 @@ describe("doctor", () => {
     ]);
   });
 
-  it("looks into the directory of the daemon that it is told of, whatever the configuration says", async () => {
+  it("checks the directory of the daemon that the flags name, whatever the configuration says", async () => {
     const daemon = await TestDaemon.start();
     chmodSync(join(daemon.dir, "admin.key"), 0o644);
     const words = ["--socket", join(daemon.dir, "webhookd.sock")];

@@ -198,7 +198,7 @@ describe("webhookd endpoints enable and disable", () => {
     expect(cancelled.io.asked).toEqual([{ question: "Type yes to continue: ", hidden: false }]);
   });
 
-  it("change what becomes of its events only when they are told to", async () => {
+  it("change what happens to its events only if the flags say so", async () => {
     expect((await endpoints(["disable", id])).last!.body).toEqual({ enabled: false });
     const skipping = await endpoints(["disable", id, "--skip"], {
       answers: { changeEndpoint: { ...anEndpoint, enabled: false, when_disabled: "skip" } },

@@ -93,7 +93,7 @@ describe("what is missing", () => {
   });
 });
 
-it("the name of a file in place of data is told how a file is named", async () => {
+it("a file name in place of data gets a hint how to name a file", async () => {
   const send = (data: string) => typed(["events", "send", "--type", "budget.exceeded", "--data", data]);
   expect((await send("event.json")).err).toContain("To read a file, write --data @event.json.");
   expect((await send('{"a":')).err).not.toContain("@");
@@ -142,7 +142,7 @@ describe("what status says to type next", () => {
     expect(next({ state: "disk_full" })).toBe("webhookd doctor");
   });
 
-  it("is one that this daemon takes: without --dev, trigger has to be told who gets it", () => {
+  it("is a command that this daemon accepts: without --dev, trigger needs an endpoint", () => {
     expect(next({ dev: false })).toBe("webhookd trigger budget.exceeded --all");
     expect(next({ dev: true })).toBe("webhookd trigger budget.exceeded");
   });
@@ -159,7 +159,7 @@ it("a backup of a folder without a store is not told about flags that it does no
 describe("a job whose canary failed", () => {
   const resume = (...flags: string[]) => typed(["jobs", "resume", `job_${ID}`, ...flags]);
 
-  it("goes on as it is said, and not both ways", async () => {
+  it("resumes in the way that is given, and refuses both ways at once", async () => {
     const bodies = [];
     for (const flags of [[], ["--canary"], ["--send-all"]]) {
       const { code, daemon } = await resume(...flags);

@@ -417,7 +417,7 @@ describe("webhookd migrate", () => {
 });
 
 it.each(["migrate", "compact", "secrets rekey", "secrets reissue --yes"])(
-  "webhookd %s tells a database that is lost from one that was never there",
+  "webhookd %s distinguishes a lost database from one that never existed",
   async (words) => {
     rmSync(join(dir, "webhookd.db"));
     const io = new FakeIo();

@@ -86,7 +86,7 @@ describe("webhookd restore --key-only", () => {
 });
 
 describe("webhookd secrets", () => {
-  it("reissue shows whom it touches, asks for their count, and lists who must be told", async () => {
+  it("reissue shows the endpoints that it affects, asks for their number, and lists whom to notify", async () => {
     rmSync(keyFile);
     expect((await run(["secrets", "reissue"])).code).toBe(EXIT.usage);
     const refused = await run(["secrets", "reissue"], { isTTY: true, input: ["yes"] });

@@ -221,7 +221,7 @@ describe("webhookd serve", () => {
     ]);
   });
 
-  it("tells a person on a terminal where things are and what to type next", async () => {
+  it("shows a person on a terminal where everything is and what to type next", async () => {
     const io = new FakeIo({ isTTY: true });
     await startedWith(io, true, "--data-dir", "/it's here");
     expect(io.out).toContain("key     /d/admin.key");

@@ -242,7 +242,7 @@ describe("webhookd status --watch", () => {
     expect(io.watchesSignals).toBe(false);
   });
 
-  it("looks every two seconds when it is not told how often", async () => {
+  it("checks every two seconds by default", async () => {
     const slept: number[] = [];
     const looks = [(io: FakeIo) => void (io.sleep = async (ms) => void slept.push(ms)), undefined, interrupted];
     const { code } = await status({ looks: looks as never }, "--watch");

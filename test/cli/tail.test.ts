@@ -117,7 +117,7 @@ async function tail({ streams, lists = [], env = {}, prepare, onStream }: Scene,
 }
 
 describe("webhookd events tail", () => {
-  it("begins with what there is, from the oldest on, and tells nothing twice", async () => {
+  it("begins with existing deliveries, oldest first, and reports nothing twice", async () => {
     const streams = [READY + id(0) + attempt(2) + attempt(3, failed) + pending(4) + id(1)];
     const { code, io, lines } = await tail({ streams, lists: [[delivery(2), delivery(1)]] }, "--exit-after", "4");
     expect([code, io.err]).toEqual([EXIT.ok, ""]);
@@ -176,7 +176,7 @@ describe("webhookd events tail", () => {
     expect(lines).toHaveLength(4);
   });
 
-  it("asks again for what it was being told when the connection broke once more", async () => {
+  it("requests the missed changes again if the connection breaks while they arrive", async () => {
     const streams = [
       READY + id(7),
       READY + attempt(1) + id(8) + attempt(2),

@@ -229,7 +229,7 @@ describe.each([...LISTS, ...TABLES])("$line", (list) => {
   });
 });
 
-it("what --fields names stays, whatever the width", async () => {
+it("columns that --fields names stay, whatever the width", async () => {
   const [deliveries] = LISTS;
   const { cells } = await shown(
     { ...deliveries!, answer: {}, line: "deliveries list --fields id,event,endpoint,tenant" },
@@ -241,7 +241,7 @@ it("what --fields names stays, whatever the width", async () => {
 describe("a short id", () => {
   const id = (prefix: string, body: string) => `${prefix}_${body.padEnd(26, "0")}`;
 
-  it("is as long as it takes to tell it from the others on screen", () => {
+  it("is just long enough to be unique on the screen", () => {
     const cells = [id("ep", "01m822h11y"), id("ep", "01m822h1yn"), id("ep", "01m9"), "-"];
     expect(shortIds(cells)).toEqual(["ep_01m822h11", "ep_01m822h1y", "ep_01m900000", "-"]);
   });

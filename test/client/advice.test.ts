@@ -97,7 +97,7 @@ it("knows what a timed-out attempt on a kept or unencrypted connection waited fo
   expect(on({ error: "timeout" })).toEqual(KINDS["timeout of the answer"]);
 });
 
-it("tells apart what passes from what stands, by how long it lasts", () => {
+it("distinguishes passing trouble from lasting trouble by its duration", () => {
   const after = (code: number, lastsMs: number) => on({ status: code, error: "http_status", lastsMs });
   expect(after(503, HOUR - 1).outlook).toContain("It may pass");
   expect(after(503, HOUR).outlook).toContain("for hours");

@@ -25,7 +25,7 @@ async function all(messages: AsyncIterable<StreamMessage>): Promise<StreamMessag
 
 const forever = new AbortController().signal;
 
-it("tells what the daemon told, in whatever pieces it came, and which id to come back with", async () => {
+it("yields the daemon's messages, in whatever pieces they arrive, and the id to resume with", async () => {
   const text = 'event: ready\ndata: {}\n\n: still here\nid: a-0\n\nevent: attempt\ndata: {"event":"é"}\n\nid: a-1\n\n';
   const client = await streaming((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -41,7 +41,7 @@ it("tells what the daemon told, in whatever pieces it came, and which id to come
   ]);
 });
 
-it("asks for what came after the last id, and ends without an error when it is told to", async () => {
+it("requests what came after the last id, and ends without an error when it is stopped", async () => {
   const seen: NodeJS.Dict<string | string[]>[] = [];
   const client = await streaming((response, headers) => {
     seen.push(headers);

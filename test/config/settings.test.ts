@@ -304,7 +304,7 @@ describe("mistakes", () => {
     ['names = ["a b"]\nallow_cidrs = []', 3, "names is not a list of tenant names"],
     ['names = ["acme"]\nallow_cidrs = ["10.0.0.0"]', 4, "allow_cidrs is not a list of networks"],
     ['names = ["acme"]\nallow_cidrs = []\nallow_cidr = []', 5, "allow_cidr is unknown.\n  Did you mean allow_cidrs?"],
-  ])("of [[egress.tenant]] are told with their line: %j", (text, line, wanted) => {
+  ])("of [[egress.tenant]] are reported with their line: %j", (text, line, wanted) => {
     const message = mistakesOf(() => loadSettings(withFile(`[egress]\n[[egress.tenant]]\n${text}\n`)));
     expect(message).toContain(wanted);
     expect(message).toContain(`webhookd.toml:${line}: [[egress.tenant]]`);
@@ -331,13 +331,13 @@ describe("mistakes", () => {
     ["[tenants]\nweight = 1", 2, "[tenants] weight is unknown.\n  Write [tenants.NAME], with the name of the tenant."],
     ["tenants = 1", 1, "tenants must have sections."],
     ["[tenant.acme]\nweight = 1", 1, "Did you mean [tenants]?"],
-  ])("of [tenants.NAME] are told with their line: %j", (text, line, wanted) => {
+  ])("of [tenants.NAME] are reported with their line: %j", (text, line, wanted) => {
     const message = mistakesOf(() => loadSettings(withFile(text)));
     expect(message).toContain(wanted);
     expect(message).toContain(`webhookd.toml:${line}: `);
   });
 
-  it("are all told at once", () => {
+  it("are all reported at once", () => {
     const message = mistakesOf(() =>
       loadSettings(
         inputs({ files: { [FILE]: "[log]\nlevel = 1\nformat = 2\n" }, env: { WEBHOOKD_RETRY_TIMEOUT: "x" } }),

@@ -45,7 +45,7 @@ describe("the crash oracle", () => {
     expect(faultsOf(story)).toContain("wrong");
   });
 
-  it("misses a delivery that the event is owed", () => {
+  it("notices a delivery that is missing", () => {
     const story = new Story();
     story.deliveries.pop();
     expect(faultsOf(story)).toContain("lost");

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import type { Log } from "../../src/log.ts";
 import { startSchedule } from "../../src/daemon/chores.ts";
 
-it("runs each chore at its times, none a second time while it runs, and tells which failed", async () => {
+it("runs each chore on time, never twice at once, and reports which failed", async () => {
   vi.useFakeTimers({ now: new Date("2026-11-20T09:55:00.500Z") });
   onTestFinished(() => void vi.useRealTimers());
   const error = vi.fn<Log["error"]>();

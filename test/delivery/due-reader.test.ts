@@ -28,7 +28,7 @@ function world(pass: (clock: Clock) => Promise<void>) {
 it.each([
   ["failed", () => Promise.reject(new Error("the disk"))],
   ["did nothing, because deliveries are on trial", () => Promise.resolve()],
-])("what a pass left that %s waits for the next tick", async (_, pass) => {
+])("deliveries left by a pass that %s wait for the next tick", async (_, pass) => {
   const { due, waker, timePasses } = world(pass);
   waker.wake();
   await timePasses(900);
@@ -38,7 +38,7 @@ it.each([
   expect(due.passes).toBe(2);
 });
 
-it("what falls due while a pass is under way is read once that is over", async () => {
+it("deliveries that fall due during a pass are read once it is over", async () => {
   const { due, waker, timePasses } = world((clock) => new Promise((resolve) => void clock.after(5, resolve)));
   waker.wake();
   due.at += 3;

@@ -210,7 +210,7 @@ describe("the sweep", () => {
     expect(await readAgain(world)).toEqual(["dlv_2"]);
   });
 
-  it("takes what falls between a commit and the news of it for no loss", async () => {
+  it("does not report a delivery as lost between its commit and the hand-over", async () => {
     const world = setUp([owed(1, 900)]);
     const [replayed, published, recorded] = [owed(2, 950), owed(3, 960), owed(4, 970)];
     world.disk.waitingRows.push(replayed, recorded);

@@ -9,7 +9,7 @@ import { dispatcherOn } from "./house.ts";
 
 const SECOND = 1000;
 
-it("what was committed after all is sent, to the endpoint as it is by then, and is no bug", async () => {
+it("deliveries that were committed after all are sent, to the endpoint as it is by then, without reporting a bug", async () => {
   const { store, clock } = await openSqlite();
   const endpoint = await addEndpoint(store);
   let madeLate = 0;

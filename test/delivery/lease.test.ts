@@ -71,7 +71,7 @@ it("an answer of the store from before a pause does not end it", async () => {
   await dispatcher.stop();
 });
 
-it("a node waits for no other one while it hears of what was changed and taken back", async () => {
+it("a node waits for no other node while it handles their changes and withdrawals", async () => {
   const { store, clock } = await openSqlite();
   const news = { waiting: [], requested: [], withdrawn: [{ endpoint: "ep_1", delivery: "dlv_1" }], changed: ["ep_2"] };
   let takenIn = 0;
@@ -113,7 +113,7 @@ it("a stop does not wait for a database that does not answer", async () => {
   await expect.poll(passes, { interval: 1 }).toBe(true);
 });
 
-it("what went and came back is looked for, also while it is still looked for what came before", async () => {
+it("slots that left and came back are looked up again, even while an earlier look-up is in progress", async () => {
   const { store, clock } = await openSqlite();
   await addEndpoint(store);
   let slots = SHARE;
@@ -164,7 +164,7 @@ it("what went and came back is looked for, also while it is still looked for wha
   await dispatcher.stop();
 });
 
-it("what is still looked for is not called lost", async () => {
+it("deliveries of slots that are still being looked up do not count as lost", async () => {
   const { store, clock } = await openSqlite();
   await addEndpoint(store);
   await store.events.publish([draft()], START, noRoom);

@@ -37,7 +37,7 @@ describe("an outage", () => {
     }
   });
 
-  it("is not ended by a sign from before it that is heard of later", () => {
+  it("is not ended by a sign from before it that arrives later", () => {
     const outage = new Outage(LIMIT);
     for (const host of ["a", "b", "c"]) outage.noSign(host, 1000, 1001);
     outage.sign("d", 900);
@@ -68,7 +68,7 @@ describe("an outage", () => {
     expect(outage.reach).toBe("clear");
   });
 
-  it("is not believed for 5 s after others were heard, and never of a host whose network alone is missing", () => {
+  it("is not believed for 5 s after a sign of another host, and never because of a host whose own network is missing", () => {
     const outage = new Outage(LIMIT);
     outage.sign("b", 1000);
     outage.noSign("a", 1001, 1002);
@@ -137,7 +137,7 @@ describe("an outage", () => {
   });
 });
 
-it("what waits for a shortage to end takes its turn again, however late the process wakes up", () => {
+it("deliveries that wait for a shortage to end are sent again, however late the process wakes up", () => {
   for (const wokenAt of [1000, 2000, 3000, 60_000]) {
     const shortage = new Shortage();
     const claim = { delivery: "dlv_1" } as Claim;
@@ -146,7 +146,7 @@ it("what waits for a shortage to end takes its turn again, however late the proc
   }
 });
 
-it("what waits for the resolvers to be asked is recorded when the daemon stops", () => {
+it("attempts that wait for the resolvers to be asked are recorded when the daemon stops", () => {
   const reachability = new Reachability(LIMIT);
   const claim = { delivery: "dlv_1" } as Claim;
   const outcome = noResponse("timeout", "no address", LIMIT, { evidence: "no_look_up" });

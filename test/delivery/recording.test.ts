@@ -6,7 +6,7 @@ import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.t
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
-it("a result that the disk does not take is tried again each second, and told in the log once", async () => {
+it("a result that the disk refuses is retried each second, and logged once", async () => {
   const { store, clock } = await openSqlite();
   await addEndpoint(store);
   await store.events.publish([draft()], START, noRoom);

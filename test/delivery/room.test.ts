@@ -10,7 +10,7 @@ const HELD_BYTES = 1024 * 1024;
 /** One read may exceed the memory that was left, and each endpoint may read a little when none is left. */
 const OVER_BYTES = (EVENTS + 2 * ENDPOINTS) * (BODY_BYTES + 500);
 
-it("what many endpoints are owed is read no further than memory may hold, a little of each, and all of it is sent", async () => {
+it("the deliveries of many endpoints are read only as far as memory allows, a little of each, and all are sent", async () => {
   const { store, clock } = await openSqlite();
   await Promise.all(Array.from({ length: ENDPOINTS }, () => addEndpoint(store)));
   const data = Buffer.from(JSON.stringify({ filling: "x".repeat(BODY_BYTES) }));

@@ -77,7 +77,7 @@ describe("withdrawing", () => {
   });
 });
 
-it("what a full disk does not take back takes its turn again, all of it, however often the disk refuses", () => {
+it("claims that a full disk does not take back are all handed over again, however often the disk refuses", () => {
   const [a, b, c] = [aClaim("1"), aClaim("2"), aClaim("3")];
   const memory = aMemory(a, b, c);
   notParked(memory, [a]);
@@ -87,7 +87,7 @@ it("what a full disk does not take back takes its turn again, all of it, however
   expect(tick(memory, now).send).toEqual([]);
 });
 
-it("what was asked for by hand is taken back with the rest, though it was loaded to be tried alone", () => {
+it("a requested attempt is taken back with the rest, even if it was loaded to be tried alone", () => {
   const claim: Claim = { ...aClaim("1"), trigger: "manual" };
   const owed = { endpoint: "ep_a", delivery: claim.delivery };
   const memory = aMemory();
@@ -100,7 +100,7 @@ it("what was asked for by hand is taken back with the rest, though it was loaded
 });
 
 describe("an endpoint that goes to another node", () => {
-  it("and comes back is read when what it is owed then is due, whatever was left to the disk before", () => {
+  it("and comes back is read when its deliveries at that time are due, whatever was left on the disk before", () => {
     const memory = aMemory();
     const { windows } = memory;
     let isAway = true;

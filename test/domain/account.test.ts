@@ -4,7 +4,7 @@ import { accountOf } from "../../src/domain/caller.ts";
 const key = (keyId: string, tenant: string) => ({ keyId, tenant, isPortal: false, madeBy: null });
 const link = (keyId: string, tenant: string, madeBy: string | null) => ({ keyId, tenant, isPortal: true, madeBy });
 
-it("is nobody's over the unix socket", () => {
+it("is null over the unix socket", () => {
   expect(accountOf({ keyId: null, tenant: "*", isPortal: false, madeBy: null })).toBeNull();
 });
 

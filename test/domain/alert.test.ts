@@ -52,7 +52,7 @@ describe("folded alerts", () => {
     fc.assert(run, { numRuns: 15 });
   });
 
-  it("tell what is true of each endpoint once they are all told, whatever came between", () => {
+  it("report the final state of each endpoint, whatever came in between", () => {
     const steps = fc.array(
       fc.record({ endpoint: fc.integer({ min: 0, max: 3 }), well: fc.nat(9), waits: fc.constantFrom(0, 0, 61_000) }),
       { maxLength: 300 },
@@ -179,7 +179,7 @@ describe("folded alerts", () => {
     ]);
   });
 
-  it("say nothing of a recovery that did not last until it was told", () => {
+  it("say nothing of a recovery that did not last until it was due to be reported", () => {
     const folder = new AlertFolder();
     failInARow(folder, "ep_1", 20);
     expect(folder.take(at(0))).toHaveLength(1);

@@ -143,7 +143,7 @@ describe("publishers of deprecated types", () => {
     ],
   });
 
-  it("are told nothing of others", () => {
+  it("are told nothing about other types", () => {
     expect(deprecationOf(types, ["c", "goal.achieved", "no.such"])).toBeNull();
   });
 

@@ -55,7 +55,7 @@ describe("settle", () => {
     );
   });
 
-  it("ends a delivery whose payload is corrupt, whoever asked for the attempt", () => {
+  it("ends a delivery whose payload is corrupt, whoever requested the attempt", () => {
     const outcome = noResponse("payload_corrupt", "the stored payload does not match its checksum", 0);
     for (const trigger of ["ladder", "manual", "test"] as const) {
       expect(settle(aClaim({ trigger }), outcome, SPECIFIED_LADDER, NOW)).toEqual({ status: "failed" });

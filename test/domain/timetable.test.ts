@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Timetable, TenantTurns, type Scheduled, type Waiting } from "../../src/domain/time/timetable.ts";
 
 describe("a timetable", () => {
-  it("gives its members in the order of their times, whoever left early or was moved", () => {
+  it("returns its members in the order of their times, even if some left early or were moved", () => {
     const step = fc.record({ id: fc.nat(39), wakeAt: fc.nat(1000), leaves: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150, size: "max" }), (steps) => {

@@ -58,12 +58,12 @@ describe("a request for one attempt", () => {
 });
 
 describe("a cancel", () => {
-  it("tells all of what it cancels, and once more of what was cancelled before", () => {
+  it("notifies everyone of what it cancels, and the dispatcher again of what was cancelled before", () => {
     const notified = STATUSES.map((status) => whoIsNotified(status, false, false));
     expect(notified).toEqual(["all", "all", null, null, "all"]);
   });
 
-  it("tells only the dispatcher of a test, and of what lost no more than a request", () => {
+  it("notifies only the dispatcher of a test, and of a delivery that lost only a request", () => {
     expect(whoIsNotified("waiting", false, true)).toBe("dispatcher");
     expect(whoIsNotified("failed", true, false)).toBe("dispatcher");
     expect(whoIsNotified("failed", false, true)).toBeNull();

@@ -87,7 +87,7 @@ describe("alerts", () => {
     expect(headers["x-service-signature"]).toBe(createHmac("sha256", SECRET).update(body).digest("hex"));
   });
 
-  it("have an endpoint that is in no list, keeps to the configuration, and is nobody's to use", async () => {
+  it("have an endpoint that follows the configuration, and that no list shows and no caller can use", async () => {
     const [first, second] = [await TestReceiver.start(), await TestReceiver.start()];
     const { daemon, dir } = await start({ url: first.url });
     const own = async (of: TestDaemon) =>
@@ -179,7 +179,7 @@ describe("alerts", () => {
     for (const receiver of [customer, operator]) await receiver.close();
   });
 
-  it("tell anew of an endpoint that was disabled over a restart", async () => {
+  it("report an endpoint again that was disabled across a restart", async () => {
     const [customer, operator] = [await TestReceiver.start(Array<number>(48).fill(503)), await TestReceiver.start()];
     const clock = new ManualClock();
     let { daemon, dir, pass } = await start({ url: operator.url }, clock);
@@ -201,7 +201,7 @@ describe("alerts", () => {
     for (const receiver of [customer, operator]) await receiver.close();
   });
 
-  it("tell of an endpoint that was failing before a restart, if it was too early then", async () => {
+  it("report an endpoint that was failing before a restart, if it was too early at the time", async () => {
     const [customer, operator] = [await TestReceiver.start(Array<number>(50).fill(503)), await TestReceiver.start()];
     const clock = new ManualClock();
     const { daemon, dir } = await start({ url: operator.url }, clock);

@@ -4,7 +4,7 @@ import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
-it("each attempt is one line of the log, which tells what became of it", async () => {
+it("each attempt is one line of the log, with its outcome", async () => {
   const lines: any[] = [];
   const log = createLog({ format: "json", level: "debug", write: (line) => void lines.push(JSON.parse(line)) });
   const receiver = await TestReceiver.start([503, 200, 500]);

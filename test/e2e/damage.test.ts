@@ -71,7 +71,7 @@ const deliveryTo = (event: any, endpoint: string) => event.deliveries.find((one:
 const notHere = onPostgres ? " (NOT RUN on PostgreSQL: it damages the file of SQLite)" : "";
 
 describe.skipIf(onPostgres)(`an endpoint whose row is damaged${notHere}`, () => {
-  it.each(DAMAGES)("by %s fails alone, visibly, and keeps what it is owed", async (_name, part, to) => {
+  it.each(DAMAGES)("by %s fails alone, visibly, and keeps its deliveries", async (_name, part, to) => {
     const { daemon, id, other, event, hurt, well } = await damaged(to);
     await well.next();
     const later = await daemon.publish({ n: 2 });
@@ -150,7 +150,7 @@ describe.skipIf(onPostgres)(`an endpoint whose row is damaged${notHere}`, () => 
     expect([status, body.damaged]).toEqual([200, null]);
   });
 
-  it("is attempted by nobody's request, and can be deleted", async () => {
+  it("cannot be attempted by request, but can be deleted", async () => {
     const { daemon, id, event, hurt } = await damaged(DAMAGES[0]![2]);
     const { id: delivery } = deliveryTo(await daemon.event(event), id);
     const code = async (method: string, path: string) => (await daemon.request(method, path)).body?.code;
@@ -162,7 +162,7 @@ describe.skipIf(onPostgres)(`an endpoint whose row is damaged${notHere}`, () => 
     expect((await daemon.request("GET", "/v1/status")).body.damaged_endpoints).toMatchObject({ total: 0 });
   });
 
-  it("is told to the operator once, by an alert whose own damage the configuration mends", async () => {
+  it("is reported to the operator once, by an alert whose own damage the configuration repairs", async () => {
     const operator = await receiverOf();
     const dir = aDirectory();
     const secretFile = join(dir, "alerts.secret");

@@ -128,7 +128,7 @@ describe("a disabled endpoint", () => {
     receiver.dropConnections();
   });
 
-  it("with `skip` is owed nothing that comes later", async () => {
+  it("with `skip` gets no deliveries of later events", async () => {
     const daemon = await TestDaemon.start();
     const receiver = await aReceiver();
     const { id } = await daemon.register(receiver.url, { when_disabled: "skip" });
@@ -187,7 +187,7 @@ describe("a disabled endpoint", () => {
 describe("an endpoint whose receiver is gone", () => {
   const settings = { ENDPOINTS_DISABLE_ON_GONE: "true" };
 
-  it("is disabled at a 410 where the operator wants it, and what it is owed is held", async () => {
+  it("is disabled at a 410 if the operator wants that, and its deliveries are held", async () => {
     const daemon = await TestDaemon.start({ settings });
     // The other deliveries wait, however long the store takes to disable the endpoint.
     const receiver = await aReceiver([410, ...Array(49).fill("hang")]);

@@ -130,7 +130,7 @@ describe("when nothing at all can be reached", () => {
     await receiver.close();
   });
 
-  it("what failed at once, before that was known, loses no attempt either", async () => {
+  it("deliveries that failed at once, before that was known, lose no attempt either", async () => {
     const { daemon, network, pass } = await onNetwork(HOSTS);
     for (const host of HOSTS) network.silentDns.add(host);
     const id = await daemon.publish();
@@ -197,7 +197,7 @@ describe("this host's own word is enough, though there is one receiver:", () => 
     await receiver.close();
   });
 
-  it("a resolver that dies uses up nobody's attempt while others need no look-up", async () => {
+  it("a resolver that dies uses up no attempt while other endpoints need no look-up", async () => {
     const { daemon, network, receiver, pass, halts } = await onNetwork(["b.example.com"]);
     network.known.add("b.example.com");
     network.deaf = true;

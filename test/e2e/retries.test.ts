@@ -146,7 +146,7 @@ describe("the ladder", () => {
   });
 });
 
-it("what ran out of time before it was connected is recorded once it is known whose fault it was", async () => {
+it("an attempt that timed out before it connected is recorded once it is known whose fault it was", async () => {
   const clock = new ManualClock();
   const receiver = await TestReceiver.start();
   const dialled = Promise.withResolvers<void>();

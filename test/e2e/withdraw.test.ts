@@ -86,7 +86,7 @@ describe("a cancelled event", () => {
 });
 
 describe("an erased event", () => {
-  it("says nothing any more, and is gone for whoever would send it again", async () => {
+  it("has no data any more, and cannot be sent again", async () => {
     const { clock, receiver, daemon, erase } = await aScene([{ status: 500, body: "what the receiver said" }]);
     const event = await daemon.publish({ budget_id: "what we said" });
     await daemon.daemon.idle();

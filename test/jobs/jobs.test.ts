@@ -108,7 +108,7 @@ describe("jobs", () => {
     },
   );
 
-  it("stop by themselves when a canary fails, and do nothing more until they are told to", async () => {
+  it("pause themselves when a canary fails, and do nothing more until they are resumed", async () => {
     const world = await JobWorld.start();
     const endpoint = await addEndpoint(world.store);
     await world.owe(endpoint, { pending: 0, failed: 50 });

@@ -71,7 +71,7 @@ describe.skipIf(lacks)("install.sh", () => {
     expect(execFileSync(join(prefix(), "bin/webhookd"), { encoding: "utf8" })).toBe("webhookd 9.9.9\n");
   });
 
-  it("takes ~/.local where nothing else is said, and replaces what is there", () => {
+  it("installs into ~/.local by default, and replaces what is there", () => {
     mkdirSync(join(home, ".local/bin"), { recursive: true });
     writeFileSync(join(home, ".local/bin/webhookd"), "an old one");
     expect(install(["--from", release]).status).toBe(0);
@@ -173,7 +173,7 @@ describe.skipIf(lacks)("install.sh", () => {
     expect(stderr).toMatch(/Nothing was installed\./);
   });
 
-  it("takes a release without a key only if it is told to, and checks its checksum all the same", () => {
+  it("accepts a release without a key only if told to, and still checks its checksum", () => {
     expect(install(from(), SCRIPT)).toMatchObject({ status: 1, installed: [] });
     expect(install([...from(), "--unsigned"], SCRIPT)).toMatchObject({ status: 0 });
     appendFileSync(join(release, name), "#\n");

@@ -128,7 +128,7 @@ describe("a release", () => {
     expect(objections({ ...ready, ...fault })).toEqual([expect.stringMatching(why)]);
   });
 
-  it("may be made on an unpatched Node by whoever says so, and says so itself", () => {
+  it("may be made on an unpatched Node if the caller insists, and says so itself", () => {
     const nodes = { "linux-x64": "24.21.0" };
     expect(objections({ ...ready, nodes, unpatchedNode: true })).toEqual([]);
     expect(objections({ ...ready, nodes: { ...nodes, "darwin-x64": "26.10.0" }, unpatchedNode: true })).toHaveLength(1);

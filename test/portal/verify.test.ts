@@ -122,7 +122,7 @@ describe("webhook-signature in the browser", () => {
     expect(await judgeStandard({ ...REQUEST, ...more }, given)).toMatchObject({ matches: false, reason });
   });
 
-  it("is told when only the body was signed", async () => {
+  it("is explained if only the body was signed", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const x = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url").toString("base64");
     const request = { ...REQUEST, publicKeys: [{ name: "x", key: `whpk_${x}` }] };

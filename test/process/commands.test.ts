@@ -162,7 +162,7 @@ describe.concurrent("output that cannot be written", () => {
   const intoFull = (machine: Machine, ...words: string[]) =>
     machine.spawn("/bin/sh", ["-c", 'exec "$@" > /dev/full', "sh", process.execPath, MAIN, ...words]);
 
-  it.skipIf(!isHere)("is said on stderr once, with what to do, and exits 74", async ({ machine }) => {
+  it.skipIf(!isHere)("is reported once on stderr, with advice, and exits 74", async ({ machine }) => {
     await machine.serve();
     const create = intoFull(machine, "keys", "create", "--name", "x", "--scope", "read");
     expect(await create.exit).toBe(74);
@@ -172,7 +172,7 @@ describe.concurrent("output that cannot be written", () => {
     expect(await list.exit).toBe(74);
   });
 
-  it.skipIf(!isHere)("of a log ends no daemon, and is no failure of it", async ({ machine }) => {
+  it.skipIf(!isHere)("of a log does not end the daemon, and does not count as its failure", async ({ machine }) => {
     const daemon = intoFull(machine, "serve", "--dev", "--listen", "127.0.0.1:0", "--data-dir", machine.dir);
     await expect.poll(() => existsSync(join(machine.dir, "webhookd.sock"))).toBe(true);
     expect((await machine.webhookd("events", "list")).code).toBe(0);

@@ -45,7 +45,7 @@ describe.skipIf(CANNOT !== null)("with few file descriptors", () => {
     expect(logged.length).toBeLessThan(20);
   });
 
-  it("a shortage is said everywhere, in few lines, and is made up for by itself when it is over", async ({
+  it("a shortage is reported everywhere, in few lines, and the daemon recovers by itself when it is over", async ({
     machine,
   }) => {
     const receiver = await machine.receiver();

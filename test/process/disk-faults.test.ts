@@ -100,7 +100,9 @@ async function expectAll(daemon: DaemonProcess, ids: readonly string[]): Promise
 }
 
 describe.skipIf(preload === "")("a disk that takes nothing into the database", () => {
-  it("is told of once the log is too large, while publishes are taken; and is over by itself", async ({ machine }) => {
+  it("is reported once the log is too large, while publishes are accepted, and clears by itself", async ({
+    machine,
+  }) => {
     const disk = new FaultyDisk(machine);
     const daemon = await disk.serve();
     const receiver = await machine.receiver();

@@ -176,7 +176,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     }
   });
 
-  it("send each event once, whichever of them it is published on, and heed what any of them is told", async ({
+  it("send each event once, whichever node it is published on, and act on changes made on any of them", async ({
     machine,
   }) => {
     const { nodes, start, divided } = await cluster(machine, 2);
@@ -261,7 +261,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect(nodes.map(({ process }) => process.stdout).join("")).not.toContain("lost from memory");
   });
 
-  it("give up what they have nothing of on the wire as soon as they are told to stop", async ({ machine }) => {
+  it("give up endpoints without attempts on the wire as soon as they are told to stop", async ({ machine }) => {
     const { nodes, url } = await cluster(machine, 2);
     const [first, second] = nodes;
     const late = Promise.withResolvers<void>();

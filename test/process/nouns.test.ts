@@ -56,7 +56,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     expect(expectOk(await machine.webhookd("attempts", "show", attempt.id))).toContain("2, made by hand");
   });
 
-  it("tell in three commands, without an id, why nothing came to one of many customers", async ({ machine }) => {
+  it("show in three commands, without an id, why nothing reached one of many customers", async ({ machine }) => {
     const failing = await machine.receiver(...Array<number>(CUSTOMERS).fill(503));
     const acme = await machine.receiver(401);
     const daemon = await machine.serve();

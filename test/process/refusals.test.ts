@@ -114,7 +114,7 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
 });
 
 describe.concurrent("serve only warns", () => {
-  it("of what other users may read", async ({ machine }) => {
+  it("about files that other users can read", async ({ machine }) => {
     await (await machine.serve()).stop();
     const key = join(machine.dir, "admin.key");
     chmodSync(machine.dir, 0o755);

@@ -42,9 +42,7 @@ const timed = async <T>(work: () => Promise<T>): Promise<{ value: T; ms: number 
 };
 
 describe.skipIf(server === null)("while PostgreSQL is silent", () => {
-  it("publishes are answered 503, and probes and people are told since when, within three seconds", async ({
-    machine,
-  }) => {
+  it("publishes get 503, and probes and people are told since when, within three seconds", async ({ machine }) => {
     const { daemon, link } = await linked(machine);
     const ready = async () => (await fetch(new URL("/readyz", daemon.url))).status;
     await daemon.publish();

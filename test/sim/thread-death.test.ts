@@ -71,7 +71,7 @@ function world() {
   return { sending, threads, started, ended, pass, endLastIn };
 }
 
-it("what was on the wire of a thread that died is tried again", async () => {
+it("attempts that were on the wire of a thread that died are made again", async () => {
   const { sending, threads, started, ended, pass } = world();
   sending.send([claim()]);
   await pass();

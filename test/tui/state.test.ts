@@ -408,7 +408,7 @@ describe("a replay", () => {
     }
   });
 
-  it("is let go of when nothing is heard of its attempt", () => {
+  it("is dropped if no result of its attempt arrives", () => {
     const dashboard = new Dashboard().connected().press(KEY.replay, "y").pass(30_000);
     expect(dashboard.state.acts).toHaveLength(1);
     expect(dashboard.pass(30_000).state.acts).toEqual([]);

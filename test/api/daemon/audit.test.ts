@@ -80,7 +80,7 @@ describe("the audit log", () => {
     });
   });
 
-  it("tells who disabled an endpoint from who changed it", async () => {
+  it("distinguishes disabling an endpoint from changing it", async () => {
     const api = await serve();
     const { body } = await api.post("/v1/webhooks", ENDPOINT);
     for (const patch of [{ description: "x" }, { enabled: false }, { enabled: true }])
@@ -134,7 +134,7 @@ describe("the audit log", () => {
     await expect.poll(counts).toEqual([1, 1, 98, 1, 1, 98, 1, 1, 1]);
   });
 
-  it("tells a repeated request from the one that did something", async () => {
+  it("distinguishes a repeated request from the one that took effect", async () => {
     const api = await serve();
     const options = { headers: { "idempotency-key": "once" } };
     const { id } = (await api.post("/v1/webhooks", ENDPOINT, options)).body;
@@ -155,7 +155,7 @@ describe("the audit log", () => {
     expect(text).not.toMatch(/hunter2|DE00|whsec|example\.com/);
   });
 
-  it("calls whoever came by the unix socket by that name", async () => {
+  it("records a caller over the unix socket as such", async () => {
     const fake = new FakeStore();
     const dir = mkdtempSync(join(tmpdir(), "webhookd-audit-"));
     await ApiServer.start(fake.asStore(), { socket: join(dir, "s.sock") });

@@ -38,7 +38,7 @@ describe("GET /v1/status", () => {
 });
 
 describe("what waits for its turn", () => {
-  it("is told with the endpoints behind which it waits, once it has waited for ten seconds", async () => {
+  it("is shown with the endpoints that it waits for, once it has waited for ten seconds", async () => {
     const store = await aStore();
     const own = await ApiServer.start(store);
     const endpoint = await addEndpoint(store);

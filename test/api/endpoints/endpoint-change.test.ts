@@ -41,7 +41,7 @@ describe("changing an endpoint", () => {
     },
   );
 
-  it("is heard of by the sender before the answer goes out", async () => {
+  it("reaches the sender before the response is sent", async () => {
     const { api, id, patch } = await anEndpoint();
     await patch({ enabled: false });
     expect(api.refreshed).toEqual([id]);

@@ -92,7 +92,7 @@ describe("registering", () => {
     expect(await api.request("PATCH", `${PATH}/${other.body.id}`, move)).toMatchObject(refused);
   });
 
-  it("tells an operator which setting refuses a URL, and a customer nothing of settings", async () => {
+  it("names the setting that refuses a URL to operators, but never to customers", async () => {
     const api = await serve();
     const link = await api.post("/v1/portal-links", { can: ["manage"] });
     const key = /whk_\w+/.exec(link.text)![0];

@@ -49,7 +49,7 @@ describe("extra headers", () => {
     expect(faults(Object.fromEntries([[name, "1"]]))).toHaveLength(1);
   });
 
-  it("are told apart without case, and are sixteen at most", () => {
+  it("are compared without case, and at most sixteen are allowed", () => {
     expect(faults({ "X-A": "1", "x-a": "2" })).toMatchObject([{ name: "x-a" }]);
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`x-${index}`, "1"]));
     expect(faults(many)).toEqual([{ detail: "at most 16 headers" }]);

@@ -14,7 +14,7 @@ async function anEndpoint() {
 }
 
 describe("rotating over HTTP", () => {
-  it("answers both secrets and when the next one takes over: in a day, if nothing is said", async () => {
+  it("returns both secrets and when the next one takes over: after a day by default", async () => {
     const { api, path, rotation, secret } = await anEndpoint();
     const { status, body } = await api.request("POST", rotation);
     expect(status).toBe(200);

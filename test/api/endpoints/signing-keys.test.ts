@@ -32,7 +32,7 @@ const verifies = (publicKey: string, signature: string) =>
   new AsymmetricVerifyingKey(publicKey).verifyStandard("evt_1", 1, "{}", signature);
 
 describe("signatures of an endpoint", () => {
-  it("are HMAC unless something else is said, and can be changed and reset", async () => {
+  it("are HMAC by default, and can be changed and reset", async () => {
     const { api } = await started();
     const { body } = await api.post(PATH, ENDPOINT);
     expect(body.signatures).toEqual(["hmac"]);

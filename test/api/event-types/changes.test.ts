@@ -207,7 +207,7 @@ describe("a type in use", () => {
 describe("publishers", () => {
   const DEPRECATED = { ...ORDER, deprecated: true, sunset_at: "2027-01-31T12:00:00Z" };
 
-  it("of a deprecated type are told since when, until when and which", async () => {
+  it("of a deprecated type are told its name, when it was deprecated, and when it ends", async () => {
     const { api, put } = await serve();
     await put("order.created", DEPRECATED);
     await put("order.old", { deprecated: true });
@@ -227,7 +227,7 @@ describe("publishers", () => {
     expect((await api.post(EVENTS, { type: "order.created", data: {} })).headers).not.toHaveProperty("deprecation");
   });
 
-  it("of a repeated event are told too", async () => {
+  it("of a repeated event are told so as well", async () => {
     const { api, put } = await serve();
     await put("order.created", DEPRECATED);
     const publish = () =>

@@ -37,7 +37,7 @@ async function serve(given: FakeStore | Store = new FakeStore(), validate = fals
 }
 
 describe("the catalogue", () => {
-  it("shows the built-in types and what the configuration adds, to whoever may read", async () => {
+  it("shows the built-in and the configured types to any key that may read", async () => {
     const api = await serve();
     const { status, body } = await api.get(PATH, { key: await api.addKey(["read"]) });
     expect(status).toBe(200);

@@ -21,7 +21,7 @@ const ADVICE =
   "a published description only grows: keep what it lost beside what is new. Where that is impossible " +
   "(nothing was released yet, or a major version), remove docs/openapi.json and write it anew";
 
-it("what is published is what the daemon says, and nothing that was published is broken", async () => {
+it("the published description is the daemon's own, and breaks nothing that was published before", async () => {
   // This comes first, so that `vitest -u` does not overwrite the file despite a break.
   if (existsSync(FILE)) expect(breaks(JSON.parse(readFileSync(FILE, "utf8")), current), ADVICE).toEqual([]);
   await expect(

@@ -22,7 +22,7 @@ describe.each(ids)("%s", (id) => {
   });
 });
 
-it("a peer that tried too many keys is told when to come back, whatever it asks for", async () => {
+it("a peer that tried too many keys is told when to retry, whatever it requests", async () => {
   for (let index = 0; index < 31; index++) await walk.api.get("/v1/webhooks", { key: "whk_no" });
   // By then the peer has as many responses available at once again.
   walk.api.clock.advance("10s");

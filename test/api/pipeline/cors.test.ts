@@ -115,7 +115,7 @@ describe("a page of an allowed origin", () => {
     expect(stopping).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
   });
 
-  it("is told of no cookies, and of nobody else's origin", async () => {
+  it("may send no cookies, and learns of no other origin", async () => {
     const { api, publish } = await serve(`https://other.example,${PAGE}`);
     for (const method of ["OPTIONS", "POST"]) {
       const asking = { origin: PAGE, "access-control-request-method": "POST", ...publish.headers };
@@ -145,7 +145,7 @@ describe("a page of another origin", () => {
 });
 
 describe("without a page", () => {
-  it("nothing is said of origins but that answers vary by them", async () => {
+  it("responses say nothing about origins except that they vary by them", async () => {
     const { api } = await serve();
     const { status, headers } = await api.get("/healthz");
     expect(status).toBe(200);
@@ -153,7 +153,7 @@ describe("without a page", () => {
     expect(headers["access-control-allow-origin"]).toBeUndefined();
   });
 
-  it("nothing is said at all where no origin is allowed", async () => {
+  it("responses say nothing at all if no origin is allowed", async () => {
     const { api } = await serve("");
     expect((await api.get("/healthz")).headers.vary).toBeUndefined();
   });

@@ -168,7 +168,7 @@ describe("a whole batch under an idempotency key", () => {
 });
 
 describe("a registration under an idempotency key", () => {
-  it("makes one endpoint, and shows its secret to whoever registered it", async () => {
+  it("creates one endpoint, and shows its secret only to the key that registered it", async () => {
     const { api, store } = await serve();
     const answers = await Promise.all(Array.from({ length: 20 }, () => api.post("/v1/webhooks", ENDPOINT, under("k"))));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));

@@ -55,7 +55,7 @@ describe("a filter that names what there is not", () => {
   });
 
   it.each([EVENTS, DELIVERIES, "/v1/webhooks/stream"])(
-    "of %s is refused for an endpoint that is nobody's and, in the same words, for another tenant's",
+    "of %s is refused for an endpoint that does not exist and, in the same words, for another tenant's",
     async (path) => {
       const [one, other] = [NOBODYS, theirs].map((id) => api.get(`${path}?endpoint=${id}`, { key }));
       const answer = await one!;

@@ -243,7 +243,7 @@ describe("a key", () => {
 });
 
 describe("the unix socket", () => {
-  it("asks for no key and compares no Host, and is nobody's but the operator's", async () => {
+  it("needs no key and checks no Host, because only the operator can open it", async () => {
     const fake = new FakeStore();
     const dir = mkdtempSync(join(tmpdir(), "webhookd-socket-"));
     const api = await ApiServer.start(fake.asStore(), { socket: join(dir, "s.sock") });

@@ -51,7 +51,7 @@ it("says on each answer what is left, as draft-ietf-httpapi-ratelimit-headers na
   expect(await said("full", () => api.get("/nope", { key }))).toEqual([404, '"key";r=2;t=1']);
 });
 
-it("says nothing of it to whoever is not limited", async () => {
+it("sends no limits to callers that have none", async () => {
   const limited = await ApiServer.start(new FakeStore().asStore(), { config: aConfig({ SERVER_RATE_LIMIT: "3" }) });
   const free = await ApiServer.start(new FakeStore().asStore());
   for (const answer of [

@@ -76,7 +76,7 @@ describe("a link", () => {
     expect(await statuses(2, key)).toEqual([201, 201]);
   });
 
-  it("reads for an hour if nothing else is said", async () => {
+  it("can read for an hour by default", async () => {
     const { body } = await make({});
     const rest = { tenant: "default", can: ["read"], endpoints: null, return_url: null };
     expect(body).toMatchObject({ ...rest, expires_at: "2026-11-20T10:55:00.000Z" });
@@ -443,7 +443,7 @@ describe("tricks", () => {
     expect(plan.body).toMatchObject({ matched: 1, endpoints: [{ endpoint: mine.ep }], left_alone: [] });
   });
 
-  it("with a uid tell nothing of those that others have", async () => {
+  it("with a uid reveal nothing about other endpoints' uids", async () => {
     await api.request("PATCH", `/v1/webhooks/${world.beside.ep}`, { body: JSON.stringify({ uid: "taken" }) });
     const key = await one();
     for (const uid of ["taken", "free"]) {

@@ -115,7 +115,7 @@ describe("the stream", () => {
     expect(api.feed.listeners).toBe(0);
   });
 
-  it("tells of what is owed and what attempts came to, to whoever may see it", async () => {
+  it("reports deliveries and the outcomes of attempts to clients that may see them", async () => {
     const { api, endpoint, others, happen, gathered } = await serve();
     const [all, mine, failed] = [
       await Follower.open(api),
@@ -140,7 +140,7 @@ describe("the stream", () => {
     expect(mine.of("endpoint")).toEqual([]);
   });
 
-  it("does not call cancelled what has failed, nor tells of what became of tests", async () => {
+  it("does not report failed deliveries as cancelled, nor the outcomes of tests", async () => {
     const { api, endpoint, happen, gathered } = await serve();
     const follower = await Follower.open(api);
     const failed = await happen("failed");
@@ -244,7 +244,7 @@ describe("the stream", () => {
     expect(back.messages.map(({ event }) => event)).toEqual(["reload"]);
   });
 
-  it("counts what is too much to tell one by one", async () => {
+  it("counts changes that are too many to report one by one", async () => {
     const { api, endpoint, gathered } = await serve();
     const follower = await Follower.open(api);
     for (let count = 0; count < 5000; count++)
@@ -255,7 +255,7 @@ describe("the stream", () => {
     expect(follower.of("counts")[0].data).toMatchObject([{ endpoint, status: "pending", count: 4900 }]);
   });
 
-  it("tells a tenant of its own, also where the memory of tenants starts anew", async () => {
+  it("reports only a tenant's own changes to it, even when the cache of tenants starts anew", async () => {
     const { api, endpoint, others, gathered } = await serve();
     const [all, mine] = [await Follower.open(api), await Follower.open(api, { key: await api.addKey(["read"]) })];
     api.feed.changed(endpoint);
@@ -290,7 +290,7 @@ describe("the stream", () => {
     expect(follower.ended).toBe(false);
   });
 
-  it("tells a link for some endpoints of those alone, and ends with the key that made it", async () => {
+  it("reports only its own endpoints to a link for some of them, and ends with the key that made it", async () => {
     const { api, happen, gathered } = await serve();
     const mine = await addEndpoint(api.store);
     const maker = await api.addKey(["read"]);

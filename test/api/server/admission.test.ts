@@ -97,7 +97,7 @@ describe("who has no good key", () => {
 describe("who asks before sending a body", () => {
   const EXPECT = "expect: 100-continue\r\n";
 
-  it("is told to go on with a good key", async () => {
+  it("is told to continue with a valid key", async () => {
     const { api, fake } = await serve();
     const { socket, said } = dial(api.port);
     const body = '{"type":"goal.achieved","data":{}}';

@@ -196,7 +196,7 @@ describe("closing", () => {
     expect(waiting(bound)).toEqual([]);
   });
 
-  it("says when nobody is taken any more, before whoever was taken asks", async () => {
+  it("reports that no more connections are accepted before the accepted ones send a request", async () => {
     let isClosed = false;
     const listener = await listen((_req, res) => res.end(isClosed ? "closed" : "open"));
     const taken = await dial(listener);

@@ -192,7 +192,7 @@ it("makes no one wait who has a good key", async () => {
   await expect.poll(() => good.statuses).toEqual(["202"]);
 });
 
-it("tells addresses apart as the trusted proxy does, and IPv6 by its network", async () => {
+it("distinguishes addresses as the trusted proxy reports them, and IPv6 by network", async () => {
   const api = await ApiServer.start(new FakeStore().asStore(), {
     config: aConfig({ SERVER_TRUSTED_PROXIES: "127.0.0.0/8" }),
   });

@@ -59,7 +59,7 @@ describe("webhookd listen", () => {
     expect(listening.lines.map((line) => line.includes("seen before"))).toEqual([false, false, true]);
   });
 
-  it("answers as it is told to: in turn, late, or not at all", async () => {
+  it("answers as its flags say: in turn, late, or not at all", async () => {
     const turns = await Listening.start(["--status", "200,500, 503", "--fail-first", "2"]);
     const seen = [];
     for (let n = 0; n < 6; n++) seen.push((await turns.deliver())?.status);
@@ -196,7 +196,7 @@ describe("webhookd listen", () => {
     other.close();
   });
 
-  it("ends when whoever reads its output has gone", async () => {
+  it("ends when the reader of its output has gone", async () => {
     const listening = await Listening.start([]);
     listening.io.reader = () => false;
     await listening.deliver();

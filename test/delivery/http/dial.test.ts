@@ -86,7 +86,7 @@ describe("the resolver", () => {
     expect(await resolve("v4.example")).toEqual([PUBLIC]);
   });
 
-  it("tells a name that does not exist from a server that fails and one that is silent", async () => {
+  it("distinguishes a name that does not exist from a server that fails or is silent", async () => {
     const { resolve } = await resolverOver({ "broken.example": "servfail" });
     await expect(resolve("gone.example")).rejects.toMatchObject({ error: "dns_failure" });
     await expect(resolve("broken.example")).rejects.toMatchObject({ error: "dns_failure" });

@@ -307,7 +307,7 @@ it("once a thread has died, threads send for as long as the process lives", asyn
   await world.settle();
 });
 
-it("what hangs here counts against the cap of its endpoint on the thread", async () => {
+it("an attempt that hangs here counts against its endpoint's cap on the thread", async () => {
   const world = await aWorld(4);
   world.slowest = 60_000;
   world.send("capped", 4);
@@ -330,7 +330,7 @@ async function aReturn(): Promise<World> {
   return world;
 }
 
-it("what comes while sends move back goes behind those that waited", async () => {
+it("sends that arrive while others move back queue behind the waiting ones", async () => {
   const world = await aReturn();
   for (let i = 0; i < 18; i++) {
     world.send("capped", 1);
@@ -340,7 +340,7 @@ it("what comes while sends move back goes behind those that waited", async () =>
   expect(world.running).toBe(0);
 });
 
-it("what is sent after a move goes where the endpoint's URL points by then", async () => {
+it("sends after a move go to the endpoint's URL at that time", async () => {
   const world = await aWorld(6);
   world.send("rated", 20);
   // The rate makes its sends wait for a second on their way to the threads.
@@ -353,14 +353,17 @@ it("what is sent after a move goes where the endpoint's URL points by then", asy
   await world.settle();
 });
 
-it.each([0, 2, 4, 6, 8, 10, 12, 14])("what is withdrawn while sends move back (%i ms) is not started", async (ms) => {
-  const world = await aReturn();
-  await world.pass(ms);
-  world.send("capped", 1);
-  await world.forget("capped");
-  await world.settle();
-  expect(world.given.length).toBeGreaterThan(10);
-});
+it.each([0, 2, 4, 6, 8, 10, 12, 14])(
+  "sends that are withdrawn while they move back (%i ms) are not started",
+  async (ms) => {
+    const world = await aReturn();
+    await world.pass(ms);
+    world.send("capped", 1);
+    await world.forget("capped");
+    await world.settle();
+    expect(world.given.length).toBeGreaterThan(10);
+  },
+);
 
 it.each(Array.from({ length: 60 }, (_, seed) => seed + 10))(
   "order, caps, rates, pauses and withdrawals hold while sends go back and forth (seed %i)",

@@ -129,7 +129,7 @@ it("an endpoint is forgotten by the thread that takes a dead one's place, too", 
   expect(await forgotten).toEqual([send.delivery]);
 });
 
-it("what a thread that dies in a pause had waiting goes to the one in its place, which is paused too", async () => {
+it("the waiting sends of a thread that dies in a pause go to its replacement, which is paused too", async () => {
   const { sending, threads } = aSending();
   unawaited(sending.setTarget(TARGET));
   sending.send([claim()]);
