@@ -30,7 +30,7 @@ export const COMMANDS = {
     async () => (await import("./nodes/list.ts")).nodesList,
   ),
   "nodes drain": listed(
-    "Have a node hand its endpoints to the others; it goes on answering requests",
+    "Have a node hand its endpoints to the others; it keeps answering requests",
     async () => (await import("./nodes/drain-resume.ts")).nodesDrain,
   ),
   "nodes resume": listed(
@@ -72,7 +72,7 @@ export const COMMANDS = {
     async () => (await import("./endpoints/test.ts")).endpointsTest,
   ),
   "endpoints filter-test": listed(
-    "Say whether a filter takes an event, and why; exits 0 if it does, else 8",
+    "Say whether a filter accepts an event, and why; exits 0 if it does, else 8",
     async () => (await import("./endpoints/filter-test.ts")).endpointsFilterTest,
   ),
   "endpoints rotate-secret": listed(
@@ -118,11 +118,11 @@ export const COMMANDS = {
     async () => (await import("./types/update.ts")).typesUpdate,
   ),
   "types archive": listed(
-    "Take an event type out of what endpoints may choose; those that chose it still receive it",
+    "Stop offering an event type to endpoints; those that chose it still receive it",
     async () => (await import("./types/archive.ts")).typesArchive,
   ),
   "types rm": listed(
-    "Delete an event type that no endpoint chose by name, and of which no event is kept",
+    "Delete an event type that no endpoint chose by name and that has no events left",
     async () => (await import("./types/rm.ts")).typesRm,
   ),
   "deliveries list": listed(

@@ -15,7 +15,7 @@ export const endpointsFilterTest = command({
     event: { type: "string", valueHint: "EVENT", description: "Try it on this event, whose data is still kept" },
     type: { type: "string", valueHint: "TYPE", description: "Or on an event of this type" },
     data: { type: "string", valueHint: "JSON", description: "With --type: its data, JSON, @FILE or - for stdin" },
-    tag: { type: "string", multiple: true, valueHint: "TAG", description: "With --type: a tag of it" },
+    tag: { type: "string", multiple: true, valueHint: "TAG", description: "With --type: one of its tags" },
     ...CLIENT,
   },
   examples: [

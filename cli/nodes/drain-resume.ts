@@ -58,7 +58,7 @@ async function waitUntilEmpty(client: Client, first: Node, io: Io): Promise<Node
     node = data.find((one) => one.name === first.name) ?? { ...node, slots: 0 };
     // If every node is draining, no node gives up its endpoints.
     if (data.every(({ draining, lost }) => draining || lost)) {
-      note(io, "Every node is draining, so all of them go on sending.");
+      note(io, "Every node is draining, so all of them keep sending.");
       break;
     }
     await io.sleep(POLL_MS);

@@ -20,7 +20,7 @@ const ARGS = {
     type: "boolean",
     description: "Back-fill: send --endpoint the events of its types that it never got",
   },
-  force: { type: "boolean", description: "With one event: replay it even where it was delivered" },
+  force: { type: "boolean", description: "With one event: replay it even to endpoints that received it" },
   "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
   yes: { type: "boolean", description: "Skip the confirmation; required for more than one without a terminal" },
   expect: { type: "string", valueHint: "N", description: "Refuse unless the plan contains exactly N deliveries" },

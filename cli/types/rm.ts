@@ -16,7 +16,7 @@ export const typesRm = command({
     await confirm({ facts: [`${what}: its schema and sample will be deleted with it.`], word: name }, args, io);
     await client.call("deleteEventType", { id: name });
     if (args.json) sayJson(io, { name, deleted: true });
-    else say(io, `${name} is deleted: it cannot be published any more.`);
+    else say(io, `${name} is deleted: it can no longer be published.`);
     return EXIT.ok;
   },
 });

@@ -30,7 +30,7 @@ export const SETTINGS = {
   deprecated: {
     type: "boolean",
     negatable: true,
-    description: "Tell publishers that the type is on its way out",
+    description: "Tell publishers that the type is deprecated",
     negativeDescription: "Tell them no more",
   },
   sunset: {

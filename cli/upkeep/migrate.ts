@@ -114,7 +114,7 @@ const STOP_ALL =
   "Stop all daemons now. Everything except their last changes is copied and compared; those follow once all have stopped.";
 
 function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number): string {
-  if (doing === "catching up") return `catching up with changes made meanwhile: ${count(rows, "row", "rows")}`;
+  if (doing === "catching up") return `catching up with changes made since: ${count(rows, "row", "rows")}`;
   // The first rows say little about how fast the others will be.
   const left = part < 0.02 || ms < 1000 ? "" : `, about ${seconds((ms * (1 - part)) / part)} left`;
   return `${Math.floor(part * 100)} %${left}: ${doing} ${table}, ${rows} of ${of}`;

@@ -15,7 +15,8 @@ export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: 
     const typed = (await stdin.ask("Passphrase: ", { hidden: true })) ?? "";
     judged = judgePassphrase(Buffer.from(typed));
     // Decoding lost the terminal's bytes, so two different passphrases could become the same text.
-    if (mayBeReplaced(typed)) throw usage("what was typed is not UTF-8", "Use a terminal that is set to UTF-8.");
+    if (mayBeReplaced(typed))
+      throw usage("the text that was typed is not UTF-8", "Use a terminal that is set to UTF-8.");
     if (twice && "passphrase" in judged && (await stdin.ask("Again: ", { hidden: true })) !== typed) {
       throw usage("the two passphrases differ");
     }

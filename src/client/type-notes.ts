@@ -19,7 +19,7 @@ export function typeWarning({ deprecated_at: since, sunset_at: until, archived }
     const end = until === null ? "" : `; its events are expected to end on ${dayOf(until)}`;
     return `deprecated since ${dayOf(since)}${end}`;
   }
-  return archived ? "archived: endpoints that have not chosen it cannot choose it any more" : null;
+  return archived ? "archived: endpoints that have not chosen it can no longer choose it" : null;
 }
 
 /**

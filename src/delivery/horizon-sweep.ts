@@ -148,7 +148,10 @@ export class HorizonSweep {
     const [first] = all;
     const fields = { deliveries: all.length, fresh: fresh.size, endpoints: endpoints.size, first: first!.delivery };
     if (this.isWanted || store.recovery.doubt.isOpen) {
-      log.warn(fields, "sending deliveries that were committed after all, although their caller was told otherwise");
+      log.warn(
+        fields,
+        "sending deliveries that were committed after all, although their caller was told that they were not",
+      );
     } else {
       this.found += all.length;
       const { heapAt, loaded, nextDueAt, overflows } = windows.of(first!.endpoint);

@@ -265,7 +265,7 @@ function timesOf({ parts: { store }, requests, loopDelay }: Metrics): Family[] {
     },
     {
       name: "webhookd_event_loop_delay_seconds",
-      help: "How late the main thread was in running what was ready, since the last scrape.",
+      help: "How late the main thread ran work that was ready, since the last scrape.",
       type: "summary",
       samples: () => {
         const { quantiles, sum, count } = loopDelay.read();

@@ -92,7 +92,7 @@ export const SCREENS: readonly Screen[] = [
     title: "A rotation, in two steps",
     path: ({ endpoint }) => `${endpoint}/secret`,
     act: (page) => press(page, "Create the next secret"),
-    shows: "A rotation is under way.",
+    shows: "A rotation is in progress.",
   },
   {
     name: "verify",

@@ -369,7 +369,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     const before = await secrets();
     await page.getByRole("tab", { name: "Signing keys" }).click();
     await button("Create the next secret").click();
-    await page.getByText("A rotation is under way.").waitFor();
+    await page.getByText("A rotation is in progress.").waitFor();
     expect(await secrets()).toHaveProperty("next_signing_secret");
     await button("Discard it").click();
     await question().getByRole("button", { name: "Discard it" }).click();

@@ -125,7 +125,7 @@ export function fitColumns<T>(columns: readonly Column<T>[], width: number): Col
 
 function emptyText<T>(state: State, { list, kind, empty }: Table<T>): readonly string[] {
   if (list.problem !== null)
-    return ["", `This list cannot be read: ${list.problem}`, "It will be tried again; press ^r to try now."];
+    return ["", `This list cannot be read: ${list.problem}`, "It will be retried; press ^r to try now."];
   if (list.next === undefined) return ["", "loading..."];
   if (list.next !== null) {
     const { searched } = list;

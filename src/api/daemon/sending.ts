@@ -177,7 +177,7 @@ export const Node = titled(
     ),
     clock_ahead_ms: described(
       v.nullable(v.pipe(v.number(), v.integer())),
-      "By how many milliseconds the clock of its host is ahead of the one of PostgreSQL, by which all nodes go; negative if it is behind. Null if it is not known.",
+      "By how many milliseconds the clock of its host is ahead of the one of PostgreSQL, which all nodes use; negative if it is behind. Null if unknown.",
     ),
   }),
 );

@@ -88,7 +88,7 @@ export const Status = titled(
       "Deliveries that are waiting for their turn, and the endpoints whose deliveries have waited for ten seconds or longer. At most five endpoints are listed, the longest wait first, and only those that this process sends to.",
     ),
     open_move: described(
-      v.nullable(v.object({ since: described(v.nullable(Instant), "Null if it is not known.") })),
+      v.nullable(v.object({ since: described(v.nullable(Instant), "Null if unknown.") })),
       "A move of the store with `webhookd migrate --online` that has been neither finished nor given up. The store records each change for it. Null if there is none.",
     ),
     data: described(

@@ -97,7 +97,7 @@ const ASKED = {
         v.metadata({
           uniqueItems: true,
           description:
-            "The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern takes in types that are added later, and may match none today.",
+            "The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern includes types that are added later, and may match none today.",
         }),
       ),
     shape: v.array(v.string()),
@@ -309,7 +309,7 @@ export function filter({ seesTags }: Pick<RegistrationRules, "seesTags">) {
       };
       const read = parseFilter(value);
       if (!isFilter(read)) for (const { pointer, detail } of read) refuse(pointer, detail);
-      else if (!seesTags && read.parts.has("tags")) refuse("", "looks at tags, which this key does not see");
+      else if (!seesTags && read.parts.has("tags")) refuse("", "tests tags, which this key cannot see");
     }),
     v.metadata({
       description: `Which events of those types are sent to it: a filter of at most ${FILTER_LIMITS.characters} characters of JSON, or null for all. A change replaces the whole filter.`,

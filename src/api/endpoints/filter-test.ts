@@ -53,7 +53,7 @@ export const FilterResult = titled(
     matches: described(v.boolean(), "Whether the filter takes the event."),
     too_large: described(
       v.boolean(),
-      "The filter would have to look at more values of the event than it may, so the event is taken.",
+      "The filter would have to test more values of the event than it may, so the event is accepted.",
     ),
     decided: described(
       v.array(FilterDecision),
@@ -133,7 +133,7 @@ export function* inOnePiece<T>(work: () => T): Generator<void, T> {
 function readable(document: FilterDocument, { seesTags }: { readonly seesTags: boolean }) {
   const read = parseFilter(document);
   if (isFilter(read) && (seesTags || !read.parts.has("tags"))) return read;
-  const detail = "the endpoint's filter looks at tags, which this key does not see; give a filter to try";
+  const detail = "the endpoint's filter tests tags, which this key cannot see; give a filter to try";
   throw validationFailed([{ pointer: "/filter", code: "invalid_filter", detail }]);
 }
 
@@ -147,7 +147,7 @@ async function subjectFor(parts: ApiParts, { principal }: Call, given: Body, ten
     return { type, data, tags: (tags ?? []).toSorted() };
   }
   if (type !== undefined || data !== undefined || tags !== undefined) {
-    const detail = "is given with type, data or tags; give either";
+    const detail = "is given with type, data or tags; give one or the other";
     throw validationFailed([{ pointer: "/event", code: "conflicting_fields", detail }]);
   }
   const found = await parts.store.reads.getEvent(tenant, id);

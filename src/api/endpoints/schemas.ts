@@ -159,7 +159,7 @@ export const deleteEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Delete an endpoint",
   description:
-    "The call returns once no attempt to the endpoint can start any more. Its open deliveries become `cancelled`; its history stays until retention removes it.",
+    "The call returns once no further attempt to the endpoint can start. Its open deliveries become `cancelled`; its history stays until retention removes it.",
   params,
   replies: { 204: { description: "The endpoint was deleted." } },
 };

@@ -301,7 +301,7 @@ function presentKeys({ current, next, published }: StoredKeys) {
 function withoutKey(): WebhookdError {
   return new WebhookdError(
     "not_found",
-    "the tenant has no signing key yet: the first endpoint whose signatures include ed25519 makes it, or a rotation",
+    "the tenant has no signing key yet: it is created by a rotation, or by the first endpoint whose signatures include ed25519",
   );
 }
 

@@ -187,8 +187,8 @@ const DETAILS: Record<ErrorCode, string> = {
   event_type_read_only:
     "budget.exceeded is fixed by the specification and cannot be changed; add a type of another name",
   event_type_in_use:
-    "order.created cannot be deleted, because an endpoint chose it (ep_06fbqxvx8r4m8q2v6ng0c3kz7t); archive it instead, with archived: true: it is not offered any more, and those who chose it keep it",
-  event_type_limit: "there are 1000 event types already: delete some that nothing uses any more",
+    "order.created cannot be deleted, because an endpoint chose it (ep_06fbqxvx8r4m8q2v6ng0c3kz7t); archive it instead, with archived: true: it is no longer offered, and endpoints that chose it keep it",
+  event_type_limit: "there are 1000 event types already: delete some that are no longer used",
   plan_changed: "the set now contains 442 deliveries, not 441; check the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
   precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",

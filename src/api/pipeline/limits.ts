@@ -336,7 +336,7 @@ const SCARCE = Object.keys(new Amounts()) as Scarce[];
 const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfterSeconds: number]> = {
   publishes: ["publish requests are waiting for their commit", "publish requests waiting for their commit", 1],
   bytes: ["published bytes are waiting for their commit", "published bytes waiting for their commit", 1],
-  reads: ["reads are under way", "reads", 1],
+  reads: ["reads are in progress", "reads", 1],
   streams: ["streams are open", "streams", 15],
 };
 

@@ -80,7 +80,7 @@ const DataWarning = titled(
 const WARNINGS = v.optional(
   described(
     v.array(DataWarning),
-    "Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted all the same.",
+    "Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted anyway.",
   ),
 );
 

@@ -47,7 +47,7 @@ const HEARTBEAT_MS = 15_000;
  * as many anyway.
  */
 const MAX_WAITING = 10_000;
-const MISSED = "some changes on another node are not known";
+const MISSED = "some changes on another node are unknown";
 const GONE = "the messages since then are no longer kept";
 
 const Status = choiceParameter("status", STREAMED_STATUSES, "Only changes to this status.");

@@ -200,7 +200,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
 function rest(memory: Memory, { claim, ended: { outcome } }: EndedClaim, now: Now, effects: Effects): void {
   const { detail } = outcome;
   memory.shortage.wait(claim, detail, now);
-  const message = `attempts cannot be made: ${detail}; they will be tried again, fewer at once, and no delivery loses an attempt`;
+  const message = `attempts cannot be made: ${detail}; they will be retried, fewer at a time, and no delivery loses an attempt`;
   effects.alarms.push({ alarm: "shortage", over: false, message, fields: { reason: "shortage" } });
 }
 

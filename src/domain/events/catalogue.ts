@@ -123,7 +123,7 @@ export function sunsetFault({ deprecatedAt, sunsetAt }: TypeLife): string | null
 /** Refuses a new type if there are already too many. Null if there is space. */
 export function capacityFault(stored: number): WebhookdError | null {
   if (stored < MAX_STORED_TYPES) return null;
-  const detail = `there are ${MAX_STORED_TYPES} event types already: delete some that nothing uses any more`;
+  const detail = `there are ${MAX_STORED_TYPES} event types already: delete some that are no longer used`;
   return new WebhookdError("event_type_limit", detail);
 }
 
@@ -138,7 +138,8 @@ export interface TypeUse {
 
 /** Returns why the type may not be deleted, or null if nothing refers to it. */
 export function deletionFault(name: string, { endpoints, some, hasEvents }: TypeUse): WebhookdError | null {
-  const instead = "archive it instead, with archived: true: it is not offered any more, and those who chose it keep it";
+  const instead =
+    "archive it instead, with archived: true: it is no longer offered, and endpoints that chose it keep it";
   if (endpoints > 0) {
     const rest = endpoints - some.length;
     const who = [...some, ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
@@ -156,13 +157,13 @@ export function archivedFault(
   events: readonly string[],
   before: readonly string[],
 ): WebhookdError | null {
-  const detail = "is archived: it is not offered for new subscriptions any more";
+  const detail = "is archived: it is no longer offered for new subscriptions";
   return refusal(events, (name) => types.get(name)?.archived === true && !before.includes(name), detail);
 }
 
 /** Refuses types that were deleted while the endpoint was being changed. Null if there are none. */
 export function deletedFault(events: readonly string[], deleted: readonly string[]): WebhookdError | null {
-  const detail = "is not a known event type any more: it was just deleted";
+  const detail = "is no longer a known event type: it was just deleted";
   return refusal(events, (name) => deleted.includes(name), detail, "unknown_event_type");
 }
 

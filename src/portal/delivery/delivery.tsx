@@ -165,7 +165,7 @@ function Body({ delivery: { event, endpoint }, url }: { delivery: Delivery; url:
   if (fault !== undefined) return <Trouble fault={fault} again={again} />;
   if (body === undefined) return <Loading lines={6} />;
   if (body === null)
-    return <p className="quiet">The data of this event was erased, so the body that was sent is not kept any more.</p>;
+    return <p className="quiet">The data of this event was erased, so the body that was sent is no longer kept.</p>;
   const curl = async () => {
     const secret = maySecrets ? (await call("getSecret", { id: endpoint })).signing_secret : undefined;
     return curlOf({ url: url ?? "", event, body, secret, header: portal.signature_header });

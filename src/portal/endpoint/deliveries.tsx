@@ -49,7 +49,7 @@ function None({ choice }: { choice: Choice }) {
   const words: Readonly<Record<Choice, readonly [string, string]>> = {
     all: ["No event has been sent yet", "Events are listed here as they happen; test events have their own list."],
     failed: ["Nothing has failed", "Deliveries that have used up their retries will be listed here."],
-    waiting: ["Nothing is waiting", "Deliveries that will be tried again are listed here."],
+    waiting: ["Nothing is waiting", "Deliveries that will be retried are listed here."],
     delivered: ["Nothing has been delivered yet", "Deliveries that your receiver accepted will be listed here."],
     test: [
       "No test events",

@@ -121,7 +121,7 @@ function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps)
       <h2>Next secret</h2>
       <p className="alert wait">
         <span>
-          A rotation is under way. The next secret takes over <Until at={switchesAt} /> (<At at={switchesAt} />
+          A rotation is in progress. The next secret takes over <Until at={switchesAt} /> (<At at={switchesAt} />
           ).
         </span>
       </p>

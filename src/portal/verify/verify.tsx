@@ -31,7 +31,7 @@ export function Verify({ endpoint }: { endpoint: Endpoint }) {
 const OTHER = "other";
 const ERASED: Verdict = {
   matches: false,
-  reason: "The data of this event was erased, so its signature cannot be checked here any more.",
+  reason: "The data of this event was erased, so its signature can no longer be checked here.",
   todo: "Choose another request, or paste the body that your receiver got.",
 };
 const BLANK = { body: "", signature: "", timestamp: "", secret: "" };

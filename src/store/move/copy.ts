@@ -126,7 +126,7 @@ export class Copy {
       }
       const todo =
         "run the same command with --give-up instead of --online and --resume; then start again with an empty target";
-      throw new StoreRefused(1, `${what}: the list grew too long, so the move cannot go on`, todo);
+      throw new StoreRefused(1, `${what}: the list grew too long, so the move cannot continue`, todo);
     }
     await work();
     await this.#from.endSnapshot();

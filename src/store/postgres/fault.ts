@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
   },
   { code: /^53100$/, is: "full", what: "its disk is full", todo: "free space on the disk of PostgreSQL" },
   { code: /^53200$/, is: "unavailable", what: "it has too little memory", todo: LOOK },
-  { code: /^53/, is: "unavailable", what: "it has reached a limit of its own", todo: LOOK },
+  { code: /^53/, is: "unavailable", what: "it has reached one of its own limits", todo: LOOK },
   {
     code: /^25006$/,
     is: "unavailable",
@@ -114,7 +114,7 @@ const ROWS: readonly Row[] = [
   {
     code: /^XX/,
     is: "unavailable",
-    what: "it found damage, or a bug of its own",
+    what: "it found damage, or has a bug",
     todo: `${LOOK}; if data is damaged, restore a backup`,
   },
   { code: /^08/, is: "unavailable", what: "the connection failed", todo: REACH },
@@ -159,7 +159,7 @@ const LOST: Fault = {
 
 const IN_DOUBT: Fault = {
   is: "unavailable",
-  what: "it is not known yet what became of a commit",
+  what: "the outcome of a commit is still unknown",
   todo: "webhookd keeps asking; see whether the synchronous standby is connected (pg_stat_replication)",
 };
 

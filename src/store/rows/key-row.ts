@@ -34,5 +34,5 @@ export function keyOf(row: KeyRow): ApiKey {
 
 /** Refuses a link whose request began before the key was revoked, because the link would outlive the key. */
 export function madeByRevoked(): WebhookdError {
-  return new WebhookdError("unauthorized", "the key that asks for the link was revoked meanwhile; use another one");
+  return new WebhookdError("unauthorized", "the key that requested the link has been revoked; use another one");
 }

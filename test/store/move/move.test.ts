@@ -441,7 +441,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
   });
 
   const IS_FULL =
-    /since the copy began is gone: the list grew too long, so the move cannot go on; run the same command with --give-up/;
+    /since the copy began is gone: the list grew too long, so the move cannot continue; run the same command with --give-up/;
 
   it("lists no more than its share of a database while nobody goes on with the move", async () => {
     const [dir, url, into, clock] = [aDirectory(), await freshUrl(), aDirectory(), new ManualClock()];

@@ -185,7 +185,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     // The check that runs once a minute would find the event too.
     await expect.poll(() => receiver.requests.length, { timeout: 45_000 }).toBe(1);
     expect(lines.filter((line) => line.includes("deliveries"))).toEqual([
-      "sending deliveries that were committed after all, although their caller was told otherwise",
+      "sending deliveries that were committed after all, although their caller was told that they were not",
     ]);
     // The event was created once, and later events are published as before.
     await daemon.publish();

@@ -59,7 +59,7 @@ class _Publication(TypedDict):
 
 
 class Publication(_Publication, total=False):
-    # Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted all the same.
+    # Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted anyway.
     warnings: List[DataWarning]
 
 
