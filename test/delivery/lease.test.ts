@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import type { Clock } from "../../src/clock.ts";
+import type { RemoteChanges } from "../../src/store/contract/processes.ts";
 import { around } from "../harness/store.ts";
 import { storageUnavailable } from "../../src/store/files/unavailable.ts";
-import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
+import { addEndpoint, answered, draft, withoutCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
@@ -12,7 +13,7 @@ const SHARE = { total: 1, owned: new Set([0]), leaving: new Set<number>(), again
 it("a renewal that is answered after its lease has run out starts nothing", async () => {
   const { store, clock } = await openSqlite();
   await addEndpoint(store);
-  await store.events.publish([draft()], START, noRoom);
+  await store.events.publish([draft()], START, withoutCapacity);
   const lease = { endpoints: "everything", holdsForMs: 60_000 } as const;
   let answer = Promise.resolve(lease);
   let requests = 0;
@@ -73,14 +74,19 @@ it("an answer of the store from before a pause does not end it", async () => {
 
 it("a node waits for no other node while it handles their changes and withdrawals", async () => {
   const { store, clock } = await openSqlite();
-  const news = { waiting: [], requested: [], withdrawn: [{ endpoint: "ep_1", delivery: "dlv_1" }], changed: ["ep_2"] };
+  const changes: RemoteChanges = {
+    waiting: [],
+    requested: [],
+    withdrawn: [{ endpoint: "ep_1", delivery: "dlv_1" }],
+    changed: ["ep_2"],
+  };
   let takenIn = 0;
   const dispatcher = dispatcherOn({
     store: around({ ...store, ownership: { ...store.ownership, owns: () => false } }, (verb, call) => {
       if (verb === "ownership.renew") return Promise.resolve({ endpoints: SHARE, holdsForMs: 60_000 });
-      if (verb === "ownership.news") return Promise.resolve(news);
+      if (verb === "ownership.remoteChanges") return Promise.resolve(changes);
       // These answers went to a node that has died.
-      if (verb === "ownership.heard") return new Promise(() => {});
+      if (verb === "ownership.untilNotified") return new Promise(() => {});
       if (verb === "ownership.acknowledgeChanges") takenIn++;
       return call();
     }),
@@ -167,7 +173,7 @@ it("slots that left and came back are looked up again, even while an earlier loo
 it("deliveries of slots that are still being looked up do not count as lost", async () => {
   const { store, clock } = await openSqlite();
   await addEndpoint(store);
-  await store.events.publish([draft()], START, noRoom);
+  await store.events.publish([draft()], START, withoutCapacity);
   let slots = { ...SHARE, owned: new Set([1]) };
   let requests = 0;
   let held: PromiseWithResolvers<void> | null = null;

@@ -1,8 +1,12 @@
 /** Wraps a store, so that a test can intercept its methods. */
 import type { Store } from "../../src/store/store.ts";
 
+/** The names of the store's methods. A test that names one that no longer exists does not compile. */
+export type StoreMethod = { [R in keyof Store & string]: `${R}.${keyof NonNullable<Store[R]> & string}` }[keyof Store &
+  string];
+
 /** Runs in place of a method. The name is like `events.publish`, and `call` calls the real method. */
-export type Around = (name: string, call: () => unknown, given: readonly any[]) => unknown;
+export type Around = (name: StoreMethod, call: () => unknown, given: readonly any[]) => unknown;
 
 export function around(store: Store, verb: Around): Store {
   return new Proxy(store, {
@@ -13,7 +17,7 @@ export function around(store: Store, verb: Around): Store {
         get: (_, name) => {
           const method = Reflect.get(member, name, member) as unknown;
           if (typeof method !== "function") return method;
-          const full = `${String(role)}.${String(name)}`;
+          const full = `${String(role)}.${String(name)}` as StoreMethod;
           return (...given: unknown[]) => verb(full, () => method.apply(member, given) as unknown, given);
         },
       });
