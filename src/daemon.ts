@@ -122,9 +122,9 @@ async function join(config: Config, parts: GivenParts) {
   const damaged = () => damagedEndpoints.all;
   const metrics = new Metrics({ ...own, deliveries: dispatcher, damaged, version });
   const phase: { now: "serving" | "draining" | "stopped" } = { now: "serving" };
-  const rooms = { ...own, config, catalogue, feed, metrics };
+  const joined = { ...own, config, catalogue, feed, metrics };
   const api = createApi({
-    ...rooms,
+    ...joined,
     deliveries: dispatcher,
     hostAheadMs: () => hostAheadMs(clock),
     version,
@@ -141,12 +141,12 @@ async function join(config: Config, parts: GivenParts) {
   const memory = new MemoryWatch({ cpuMs, giveBack: () => giveBackMemory(config.data.dir) });
   const chores = choresOf({ ...own, dispatcher, alerts, backups, catalogue, damagedEndpoints, memory, reloaded });
   const opening = { startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null, fault, ending };
-  return { ...rooms, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
+  return { ...joined, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
 }
 
 /** Takes over what the last process left, begins to send, and opens the listeners of the API. */
-async function open(rooms: JoinedParts): Promise<Front> {
-  const { alerts, clock, config, dispatcher, fault, log, reloaded, startedAt, store } = rooms;
+async function open(joined: JoinedParts): Promise<Front> {
+  const { alerts, clock, config, dispatcher, fault, log, reloaded, startedAt, store } = joined;
   try {
     if (config.paused) await store.operations.pause({ ...STARTED_PAUSED, at: clock.now() });
     await switchSecrets({ store, clock, refresh: (endpoint) => dispatcher.refresh(endpoint) });
@@ -160,7 +160,7 @@ async function open(rooms: JoinedParts): Promise<Front> {
     const pause = await store.operations.getPause();
     if (pause !== null)
       log.warn({ ...pause, at: new Date(pause.at).toISOString() }, "paused: no attempt starts until `webhookd resume`");
-    const front = await Front.open(rooms);
+    const front = await Front.open(joined);
     const port = portOf(new URL(front.tcp.url));
     if (port !== config.server.listen.port) dispatcher.setEgress(reloaded.use(config, port));
     return front;
@@ -176,10 +176,10 @@ async function refusalOf(error: unknown, { data }: Config): Promise<unknown> {
   return data.store === "" ? error : (await import("./store/postgres/opening.ts")).refusalOf(error, data.store);
 }
 
-function run(rooms: JoinedParts, front: Front): Daemon {
-  const { alerts, catalogue, chores, clock, dispatcher, log, metrics, phase, reloaded, store } = rooms;
+function run(joined: JoinedParts, front: Front): Daemon {
+  const { alerts, catalogue, chores, clock, dispatcher, log, metrics, phase, reloaded, store } = joined;
   const [url, socket] = [front.tcp.url, front.socket?.url ?? null];
-  const running = rooms.schedule(chores, log);
+  const running = joined.schedule(chores, log);
   metrics.loopDelay.start();
   log.info({ url, socket, version }, "listening");
 
@@ -189,8 +189,8 @@ function run(rooms: JoinedParts, front: Front): Daemon {
     log.info({}, "draining");
     running.stop();
     metrics.loopDelay.stop();
-    rooms.ending.abort();
-    rooms.feed.end();
+    joined.ending.abort();
+    joined.feed.end();
     await dispatcher.stop();
     // The next start sends alerts about the failures so far.
     await alerts.end();
@@ -204,8 +204,8 @@ function run(rooms: JoinedParts, front: Front): Daemon {
   return {
     url,
     socket,
-    created: rooms.created,
-    adminKeyFile: rooms.adminKeyFile,
+    created: joined.created,
+    adminKeyFile: joined.adminKeyFile,
     async reload({ config: next, changed, needsRestart }) {
       // Do first what may be refused.
       const { tls } = next.server;
@@ -224,7 +224,7 @@ function run(rooms: JoinedParts, front: Front): Daemon {
     },
     stop: () => (stopped ??= stop()),
     abort: () => dispatcher.abort(),
-    failed: rooms.fault.happened,
+    failed: joined.fault.happened,
   };
 }
 

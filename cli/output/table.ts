@@ -70,18 +70,18 @@ function lengthOf(widths: readonly number[]): number {
  * Shows everything if it fits. Otherwise uses the brief texts, drops columns by rank, and gives the remaining width to
  * the columns of the highest rank first.
  */
-function fit(columns: readonly Measured[], room: number): Measured[] {
-  if (lengthOf(columns.map(({ width }) => width)) <= room) return [...columns];
+function fit(columns: readonly Measured[], available: number): Measured[] {
+  if (lengthOf(columns.map(({ width }) => width)) <= available) return [...columns];
   let kept = columns.map((column) => ({ ...column, cells: column.brief, width: widthOf(column.title, column.brief) }));
   const leastOf = ({ title, width, least }: Measured) =>
     least === undefined ? width : Math.min(width, Math.max(least, stringWidth(title)));
   const needed = () => lengthOf(kept.map(leastOf));
-  while (needed() > room) {
+  while (needed() > available) {
     const lowest = kept.reduce((least, column) => (column.rank <= least.rank ? column : least), kept[0]!);
     if (lowest.rank === Number.POSITIVE_INFINITY) break;
     kept = kept.filter((column) => column !== lowest);
   }
-  let spare = Math.max(0, room - needed());
+  let spare = Math.max(0, available - needed());
   const widths = new Map(kept.map((column) => [column, leastOf(column)]));
   for (const column of [...kept].sort((one, other) => other.rank - one.rank)) {
     const more = Math.min(spare, column.width - widths.get(column)!);

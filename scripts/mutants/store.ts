@@ -209,7 +209,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: "large-batches-come-without-a-rest",
     file: "src/store/sqlite/engine/group-commit.ts",
-    find: "const rest = this.#rests.left(clock.monotonic());",
+    find: "const rest = this.#throttle.left(clock.monotonic());",
     replace: "const rest = 0;",
     tests: ["test/store/sqlite/engine/group-commit.test.ts"],
   },

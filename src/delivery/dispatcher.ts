@@ -62,7 +62,7 @@ export class Dispatcher implements Deliveries {
   #tookUp = true;
   /** The number of deliveries that `hasten` has moved since the start. */
   putOff = 0;
-  #makesRoom = false;
+  #isUnloading = false;
 
   constructor(parts: DispatcherParts) {
     const { clock, ladder, maxRetryAfter = 0, onFault, store, timeoutMs, loadedBytes } = parts;
@@ -123,7 +123,7 @@ export class Dispatcher implements Deliveries {
     if (this.#sweep.isWanted) unawaited(this.sweep());
     this.#careful?.retry();
     this.#executor.do(tick(this.#memory, this.#executor.now()));
-    this.#makeRoom();
+    this.#unload();
   }
 
   /** Called every minute. Finds deliveries that memory has lost, and has them sent. There should be none. */
@@ -187,7 +187,7 @@ export class Dispatcher implements Deliveries {
   accept(handover: Handover): void {
     for (const watcher of this.#watchers) watcher.accepted?.(handover);
     this.#executor.do(published(this.#memory, handover, this.#executor.now()));
-    this.#makeRoom();
+    this.#unload();
   }
 
   released(claim: Claim, enough: AbortSignal): Promise<void> {
@@ -325,10 +325,10 @@ export class Dispatcher implements Deliveries {
   }
 
   /** While memory is full, unloads unstarted deliveries of the endpoint with the most, until there is capacity. */
-  #makeRoom(): void {
+  #unload(): void {
     const { windows } = this.#memory;
-    if (!windows.isFull || this.#makesRoom) return;
-    this.#makesRoom = true;
+    if (!windows.isFull || this.#isUnloading) return;
+    this.#isUnloading = true;
     const make = async () => {
       // Wait for the end of the turn, so that the whole batch has arrived.
       await new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
@@ -344,7 +344,7 @@ export class Dispatcher implements Deliveries {
     unawaited(
       make()
         .catch((error: unknown) => this.#executor.failed(error))
-        .finally(() => (this.#makesRoom = false)),
+        .finally(() => (this.#isUnloading = false)),
     );
   }
 }

@@ -31,7 +31,7 @@ export interface FeedParts {
     readonly ownership: Pick<OwnershipStore, "stream">;
   };
   /** The maximum number of changes and counts in the ring. */
-  readonly room?: number;
+  readonly capacity?: number;
 }
 
 export interface Batch extends Numbered {
@@ -68,7 +68,7 @@ const GATHER_MS = 250;
 const KEYS_MS = 500;
 const LINGER_MS = 60_000;
 const ONE_BY_ONE = 100;
-const ROOM = 10_000;
+const CAPACITY = 10_000;
 const REMEMBERED_TENANTS = 10_000;
 
 export class Feed implements DeliveryWatcher {
@@ -91,7 +91,7 @@ export class Feed implements DeliveryWatcher {
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
-    this.#ring = new BatchRing(parts.room ?? ROOM);
+    this.#ring = new BatchRing(parts.capacity ?? CAPACITY);
     this.#life = Math.floor(parts.clock.now()).toString(36);
     this.#shared = parts.store.ownership.stream;
   }

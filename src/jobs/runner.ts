@@ -100,10 +100,10 @@ export class JobRunner {
     lane.released = released;
     const burst = Math.max(1, job.ratePerSecond);
     const most = job.canary && delivered === 0 ? 1 : Math.min(STEP_ROWS, Math.ceil(2 * burst));
-    const room = Math.min(planned, most - released);
+    const allowed = Math.min(planned, most - released);
     const now = this.#parts.clock.monotonic();
     let limit = 0;
-    for (; limit < room && lane.bucket.readyAt(burst) <= now; limit++) lane.bucket.take(now);
+    for (; limit < allowed && lane.bucket.readyAt(burst) <= now; limit++) lane.bucket.take(now);
     lane.released += limit;
     return { endpoint, limit, check };
   }

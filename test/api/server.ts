@@ -79,7 +79,7 @@ export class ApiServer {
 
   private constructor(store: Store) {
     this.store = store;
-    this.feed = new Feed({ clock: this.clock, store, room: 1000 });
+    this.feed = new Feed({ clock: this.clock, store, capacity: 1000 });
   }
 
   static async start(store: Store, options: ServeOptions = {}) {

@@ -5,7 +5,7 @@ import type { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import type { Store } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";
-import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
+import { addEndpoint, answered, draft, withoutCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 import { around } from "../harness/store.ts";
@@ -74,7 +74,7 @@ describe("an endpoint that is disabled with 100,000 deliveries due", () => {
     await addEndpoint(store, { url: OTHER, events: ["goal.achieved"] });
     const events: string[] = [];
     while (events.length < DUE) {
-      const published = await store.events.publish(Array(1000).fill(draft()), START, noRoom);
+      const published = await store.events.publish(Array(1000).fill(draft()), START, withoutCapacity);
       events.push(...published.map((event) => event.id));
     }
     const house = new House(store, clock);

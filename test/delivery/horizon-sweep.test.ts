@@ -69,7 +69,7 @@ class Disk {
 
 const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-function owed(place: number, dueAt: number, endpoint = "ep_1"): PendingDelivery {
+function pending(place: number, dueAt: number, endpoint = "ep_1"): PendingDelivery {
   const event = `evt_${String(place).padStart(6, "0")}`;
   return { endpoint, event, delivery: `dlv_${place}`, dueAt };
 }
@@ -151,17 +151,23 @@ async function readAgain({ disk, windows }: ReturnType<typeof setUp>, now = NOW)
 
 describe("the sweep", () => {
   it("finds nothing where memory holds what is due and will read what is not", async () => {
-    const world = setUp([owed(1, 900), owed(2, 1000), owed(3, 5000), owed(4, 7000), owed(5, 9000, "ep_2")]);
-    world.disk.freshRows.push(owed(6, 950));
-    world.windows.load(claim({ ...owed(6, 950), fresh: true }));
+    const world = setUp([
+      pending(1, 900),
+      pending(2, 1000),
+      pending(3, 5000),
+      pending(4, 7000),
+      pending(5, 9000, "ep_2"),
+    ]);
+    world.disk.freshRows.push(pending(6, 950));
+    world.windows.load(claim({ ...pending(6, 950), fresh: true }));
     await world.run();
     expect(world.sweep.found).toBe(0);
     expect(world.alarms).toEqual([]);
   });
 
   it("finds a delivery at or below the horizon that memory does not hold, says so once, and has it sent", async () => {
-    const world = setUp([owed(1, 900), owed(2, 5000)]);
-    world.disk.waitingRows.push(owed(7, 950), owed(8, 800));
+    const world = setUp([pending(1, 900), pending(2, 5000)]);
+    world.disk.waitingRows.push(pending(7, 950), pending(8, 800));
     await world.run();
     expect(world.sweep.found).toBe(2);
     const window = { next_due_at: 5000, is_planned: true, loaded: 1, overflows: false };
@@ -175,15 +181,15 @@ describe("the sweep", () => {
   });
 
   it("finds a delivery above the horizon that nobody will read when it falls due", async () => {
-    const world = setUp([owed(1, 5000)]);
-    world.disk.waitingRows.push(owed(2, 4000), owed(3, 3000, "ep_unknown"));
+    const world = setUp([pending(1, 5000)]);
+    world.disk.waitingRows.push(pending(2, 4000), pending(3, 3000, "ep_unknown"));
     await world.run();
     expect(world.sweep.found).toBe(2);
     expect(await readAgain(world, 4500)).toEqual(["dlv_3", "dlv_2"]);
   });
 
   it("finds a window that is due and that nobody has planned to read", async () => {
-    const world = setUp([owed(1, 5000)]);
+    const world = setUp([pending(1, 5000)]);
     world.windows.takeDue(5000);
     await world.run();
     expect(world.sweep.found).toBe(1);
@@ -191,8 +197,8 @@ describe("the sweep", () => {
   });
 
   it("finds a fresh delivery that memory does not hold, and has it sent from the disk", async () => {
-    const world = setUp([owed(1, 900)]);
-    world.disk.freshRows.push(owed(2, 950));
+    const world = setUp([pending(1, 900)]);
+    world.disk.freshRows.push(pending(2, 950));
     await world.run();
     expect(world.sweep.found).toBe(1);
     expect(world.alarms).toMatchObject([{ deliveries: 1, fresh: 1, first: "dlv_2" }]);
@@ -201,9 +207,9 @@ describe("the sweep", () => {
   });
 
   it("takes nothing for lost by us while it is not known what became of a commit", async () => {
-    const world = setUp([owed(1, 900)]);
+    const world = setUp([pending(1, 900)]);
     world.doubt.isOpen = true;
-    world.disk.freshRows.push(owed(2, 950));
+    world.disk.freshRows.push(pending(2, 950));
     await world.run();
     expect([world.sweep.found, world.alarms]).toEqual([0, []]);
     expect(world.warnings).toEqual([{ deliveries: 1, fresh: 1, endpoints: 1, first: "dlv_2" }]);
@@ -211,8 +217,8 @@ describe("the sweep", () => {
   });
 
   it("does not report a delivery as lost between its commit and the hand-over", async () => {
-    const world = setUp([owed(1, 900)]);
-    const [replayed, published, recorded] = [owed(2, 950), owed(3, 960), owed(4, 970)];
+    const world = setUp([pending(1, 900)]);
+    const [replayed, published, recorded] = [pending(2, 950), pending(3, 960), pending(4, 970)];
     world.disk.waitingRows.push(replayed, recorded);
     world.disk.freshRows.push(published);
     await world.run(() => {
@@ -225,19 +231,19 @@ describe("the sweep", () => {
   });
 
   it("leaves the deliveries of a disabled endpoint alone", async () => {
-    const world = setUp([owed(1, 900)]);
-    world.disk.waitingRows.push(owed(2, 950));
-    world.disk.freshRows.push(owed(3, 950));
+    const world = setUp([pending(1, 900)]);
+    world.disk.waitingRows.push(pending(2, 950));
+    world.disk.freshRows.push(pending(3, 950));
     world.disabled.add("ep_1");
     await world.run();
     expect(world.sweep.found).toBe(0);
   });
 
   it("looks at no more than 500 rows and a page in a turn of the event loop, whoever holds them", async () => {
-    const rows = Array.from({ length: 3000 }, (_, at) => owed(at, 900, `ep_${at % 3}`));
-    const far = Array.from({ length: 3000 }, (_, at) => owed(10_000 + at, 9000, `ep_far_${at}`));
+    const rows = Array.from({ length: 3000 }, (_, at) => pending(at, 900, `ep_${at % 3}`));
+    const far = Array.from({ length: 3000 }, (_, at) => pending(10_000 + at, 9000, `ep_far_${at}`));
     const world = setUp([...rows, ...far]);
-    world.disk.freshRows.push(...Array.from({ length: 1200 }, (_, at) => owed(20_000 + at, 950)));
+    world.disk.freshRows.push(...Array.from({ length: 1200 }, (_, at) => pending(20_000 + at, 950)));
     for (const row of world.disk.freshRows) world.windows.load(claim({ ...row, fresh: true }));
     await world.run();
     expect(world.sweep.found).toBe(0);

@@ -3,7 +3,7 @@
  */
 import { expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
-import { addEndpoint, answered, draft, publishOne, room, START } from "../store/fixtures.ts";
+import { addEndpoint, answered, draft, publishOne, withCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
@@ -34,7 +34,7 @@ it("deliveries that were committed after all are sent, to the endpoint as it is 
   const moved = "https://receiver.example/moved";
   await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, url: moved }), START);
   await store.events.replay(null, first.id, { force: true }, clock.now());
-  const second = await store.events.publish([draft()], clock.now(), room);
+  const second = await store.events.publish([draft()], clock.now(), withCapacity);
   const inOneSecond = async () => {
     dispatcher.tick();
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { publish } from "../../src/api/publishing/routes.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
-import { addEndpoint, again, answered, draft, noRoom, room, START } from "../store/fixtures.ts";
+import { addEndpoint, again, answered, draft, withoutCapacity, withCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
@@ -62,7 +62,7 @@ describe("first attempts of an endpoint", () => {
 
   it("start in the order of their commits after a restart, before those that come later", async () => {
     const { store, clock, dispatcher, committed, publishBatch, disorder } = await setUp(16);
-    const published = await store.events.publish(Array(3000).fill(draft()), START, noRoom);
+    const published = await store.events.publish(Array(3000).fill(draft()), START, withoutCapacity);
     committed.push(...published.map(({ id }) => id));
     clock.advance(1000);
     await dispatcher.start();
@@ -79,7 +79,7 @@ describe("first attempts of an endpoint", () => {
     const { store, clock, dispatcher, started, committed, publishBatch, disorder } = await setUp(4);
     const retries = 3000;
     for (let at = 0; at < retries; at += 500) {
-      const published = await store.events.publish(Array(500).fill(draft()), START, room);
+      const published = await store.events.publish(Array(500).fill(draft()), START, withCapacity);
       const claims = published.flatMap(({ fresh }) => fresh);
       await store.deliveries.record(claims.map((claim) => again(claim, START)));
     }

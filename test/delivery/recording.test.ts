@@ -2,14 +2,14 @@ import { expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { silentLog } from "../../src/log.ts";
 import { around } from "../harness/store.ts";
-import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
+import { addEndpoint, answered, draft, withoutCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
 it("a result that the disk refuses is retried each second, and logged once", async () => {
   const { store, clock } = await openSqlite();
   await addEndpoint(store);
-  await store.events.publish([draft()], START, noRoom);
+  await store.events.publish([draft()], START, withoutCapacity);
   const told: string[] = [];
   let refusals = 0;
   const dispatcher = dispatcherOn({

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { DuePage } from "../../src/store/store.ts";
-import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
+import { addEndpoint, answered, draft, withoutCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 import { around } from "../harness/store.ts";
@@ -17,7 +17,7 @@ it("the deliveries of many endpoints are read only as far as memory allows, a li
   await store.events.publish(
     Array.from({ length: EVENTS }, () => draft({ data })),
     START,
-    noRoom,
+    withoutCapacity,
   );
 
   const { promise: open, resolve: answer } = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { silentLog } from "../../src/log.ts";
 import { openStore } from "../../src/store/opening/open.ts";
 import { ManualClock } from "../harness/clock.ts";
-import { addEndpoint, draft, noRoom, START } from "../store/fixtures.ts";
+import { addEndpoint, draft, withoutCapacity, START } from "../store/fixtures.ts";
 import { optionsOf, temporaryDirectory } from "../store/stores.ts";
 
 const ENDPOINTS = 30;
@@ -18,7 +18,7 @@ async function startWith(events: number): Promise<{ dir: string; asked: string[]
   const { store: before } = await openStore(optionsOf({ dir }));
   for (let at = 0; at < ENDPOINTS; at++) await addEndpoint(before);
   const drafts = Array.from({ length: events }, () => draft());
-  await before.events.publish(drafts, START, noRoom);
+  await before.events.publish(drafts, START, withoutCapacity);
   await before.close();
 
   const asked: string[] = [];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { around } from "../harness/store.ts";
-import { addEndpoint, answered, draft, room, START, timedOut } from "../store/fixtures.ts";
+import { addEndpoint, answered, draft, withCapacity, START, timedOut } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
@@ -14,7 +14,7 @@ it("suspects of a receiver that hangs keep others waiting for a minute at most, 
   await addEndpoint(before, { url: HUNG, events: ["budget.exceeded"] });
   await addEndpoint(before, { url: HEALTHY, events: ["goal.achieved"] });
   const drafts = [...Array.from({ length: SUSPECTS }, () => draft()), draft({ type: "goal.achieved" })];
-  const fresh = (await before.events.publish(drafts, START, room)).flatMap((one) => one.fresh);
+  const fresh = (await before.events.publish(drafts, START, withCapacity)).flatMap((one) => one.fresh);
   await before.recovery.markStarted(fresh.slice(0, SUSPECTS));
   const store = await crash();
   const began = clock.monotonic();
@@ -57,7 +57,7 @@ it("suspects of a receiver that hangs keep others waiting for a minute at most, 
 it("a suspect whose mark had no room on the disk is sent by a later tick, though nothing else comes", async () => {
   const { store: before, clock, crash } = await openSqlite();
   await addEndpoint(before);
-  const fresh = (await before.events.publish([draft()], START, room)).flatMap((one) => one.fresh);
+  const fresh = (await before.events.publish([draft()], START, withCapacity)).flatMap((one) => one.fresh);
   await before.recovery.markStarted(fresh);
   await crash();
   const store = await crash();

@@ -15,7 +15,7 @@ export class Pooler {
   readonly #waiting: { readonly client: Socket; sent: Buffer[] }[] = [];
   #serving: Socket | null = null;
   /** The number of ReadyForQuery messages that the server still has to send to the client being served. */
-  #owed = 0;
+  #replies = 0;
 
   private constructor(server: Server, upstream: Socket) {
     this.#server = server;
@@ -105,7 +105,7 @@ export class Pooler {
   #pass(sent: readonly Buffer[]): void {
     for (const message of sent) {
       // The server answers Sync and Query messages with ReadyForQuery.
-      if (message[0] === 0x53 || message[0] === 0x51) this.#owed++;
+      if (message[0] === 0x53 || message[0] === 0x51) this.#replies++;
       this.#upstream.write(message);
     }
   }
@@ -113,8 +113,8 @@ export class Pooler {
   #answer(type: string, all: Buffer): void {
     this.#serving?.write(all);
     if (type !== READY) return;
-    this.#owed--;
-    if (this.#owed > 0 || String.fromCharCode(all[5]!) !== IDLE) return;
+    this.#replies--;
+    if (this.#replies > 0 || String.fromCharCode(all[5]!) !== IDLE) return;
     this.#serving = null;
     this.#next();
   }

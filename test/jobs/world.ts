@@ -11,7 +11,7 @@ import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { JobRunner } from "../../src/jobs/runner.ts";
 import { silentLog } from "../../src/log.ts";
 import type { EndedAttempt, Store } from "../../src/store/store.ts";
-import { answered, BEGINNING, draft, noRoom } from "../store/fixtures.ts";
+import { answered, BEGINNING, draft, withoutCapacity } from "../store/fixtures.ts";
 import { openSqlite, type StoreUnderTest } from "../store/stores.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
@@ -97,7 +97,7 @@ export class JobWorld {
   async owe(endpoint: string, counts: { readonly pending: number; readonly failed: number }): Promise<void> {
     for (let left = counts.pending + counts.failed; left > 0; left -= 1000) {
       const drafts = Array.from({ length: Math.min(1000, left) }, () => draft());
-      await this.store.events.publish(drafts, this.now, noRoom);
+      await this.store.events.publish(drafts, this.now, withoutCapacity);
       const { claims } = await this.store.deliveries.due(endpoint, BEGINNING, this.now, 1000);
       const some = claims.map((claim, at) => this.#tried(claim, left - at > counts.failed));
       await this.store.deliveries.record(some);

@@ -1,7 +1,7 @@
 import { onTestFinished, expect, it } from "vitest";
 import { plainSuccess } from "../../src/domain/deliveries/attempt.ts";
 import { dispatcherOn } from "../delivery/house.ts";
-import { addEndpoint, draft, failed, room } from "../store/fixtures.ts";
+import { addEndpoint, draft, failed, withCapacity } from "../store/fixtures.ts";
 import { open, temporaryDirectory } from "../store/stores.ts";
 import { VirtualClock } from "./clock.ts";
 
@@ -30,7 +30,7 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
   );
   const events: string[] = [];
   for (let at = 0; at < DELIVERIES / ENDPOINTS; at++) {
-    const [publication] = await store.events.publish([draft()], clock.now(), room);
+    const [publication] = await store.events.publish([draft()], clock.now(), withCapacity);
     await store.deliveries.record(publication!.fresh.map(failed));
     events.push(publication!.id);
   }

@@ -11,8 +11,8 @@ export const START = Date.parse("2026-11-20T09:55:00.000Z");
 export const BEGINNING = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
 export const EVERYTHING = { tenant: null, limit: 100, order: "oldest" } as const;
 
-export const room = () => true;
-export const noRoom = () => false;
+export const withCapacity = () => true;
+export const withoutCapacity = () => false;
 
 export function newEndpoint(more: Partial<NewEndpoint> = {}): NewEndpoint {
   return {
@@ -35,7 +35,7 @@ export function draft(more: Partial<EventDraft> = {}): EventDraft {
 }
 
 export async function publishOne(store: Store, more: Partial<EventDraft> = {}, now = START): Promise<Publication> {
-  const [publication] = await store.events.publish([draft(more)], now, room);
+  const [publication] = await store.events.publish([draft(more)], now, withCapacity);
   return publication!;
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
 import { Retention } from "../../src/upkeep/retention.ts";
-import { draft, room, START } from "../store/fixtures.ts";
+import { draft, withCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 
 const DAY = 86_400_000;
@@ -12,7 +12,7 @@ it("forgets every idempotency key that has expired, and no other", async () => {
   const drafts = Array.from({ length: 1201 }, (_, at) => {
     return draft({ idempotency: { key: `k${at}`, fingerprint, expiresAt: START + (at === 0 ? 2 : 1) * DAY } });
   });
-  await store.events.publish(drafts, START, room);
+  await store.events.publish(drafts, START, withCapacity);
   clock.advance("24h");
   const kept = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
   const { signal } = new AbortController();

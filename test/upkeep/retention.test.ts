@@ -5,7 +5,16 @@ import { silentLog, type Log } from "../../src/log.ts";
 import type { Store, UpkeepStore } from "../../src/store/store.ts";
 import { Retention, type RetentionParts, type RetentionRules } from "../../src/upkeep/retention.ts";
 import { ManualClock } from "../harness/clock.ts";
-import { addEndpoint, delivered, draft, EVERYTHING, failed, publishOne, room, START } from "../store/fixtures.ts";
+import {
+  addEndpoint,
+  delivered,
+  draft,
+  EVERYTHING,
+  failed,
+  publishOne,
+  withCapacity,
+  START,
+} from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 
 const DAY = 86_400_000;
@@ -62,7 +71,7 @@ describe("a pass of retention", () => {
     const published = await store.events.publish(
       Array.from({ length: 700 }, () => draft()),
       START,
-      room,
+      withCapacity,
     );
     await store.deliveries.record(
       published.map(({ fresh }, index) => (index % 100 === 0 ? failed : delivered)(fresh[0]!)),

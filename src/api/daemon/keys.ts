@@ -287,6 +287,6 @@ async function found({ store }: ApiParts, { principal, query, params: { id = "" 
 
 /** Warns that the last admin key is gone. The unix socket still works, because only file permissions guard it. */
 function lastAdminNote({ server: { socket } }: Config): string {
-  const way = socket === "" ? "set [server] socket and restart, because the socket" : `the unix socket ${socket}`;
-  return `no admin key for every tenant is left; ${way} needs none: webhookd keys create --name admin --scope admin --tenant '*'`;
+  const access = socket === "" ? "set [server] socket and restart, because the socket" : `the unix socket ${socket}`;
+  return `no admin key for every tenant is left; ${access} needs none: webhookd keys create --name admin --scope admin --tenant '*'`;
 }

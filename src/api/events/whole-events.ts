@@ -22,18 +22,18 @@ export async function wholeEvents(
   const { maxEventBytes } = config.server;
   const begun = clock.monotonic();
   const data: EventView[] = [];
-  let room = PAGE_BYTES;
+  let bytesLeft = PAGE_BYTES;
   let total: Total | undefined;
   for (let cursor = asked.cursor; ;) {
     const left = asked.limit - data.length;
-    const limit = asked.data === undefined ? Math.min(left, Math.max(1, Math.floor(room / maxEventBytes))) : left;
+    const limit = asked.data === undefined ? Math.min(left, Math.max(1, Math.floor(bytesLeft / maxEventBytes))) : left;
     const some = { ...asked, limit, ...(cursor !== undefined && { cursor }), total: counts && total === undefined };
     const part = await store.reads.listWholeEvents(some, caller);
     data.push(...part.data);
-    room -= part.data.reduce((sum, event) => sum + bytesOf(event), 0);
+    bytesLeft -= part.data.reduce((sum, event) => sum + bytesOf(event), 0);
     total ??= part.total;
     const isFull = data.length >= asked.limit || part.nextCursor === null;
-    const isOver = part.cutShort === true || room <= 0 || clock.monotonic() - begun >= PAGE_MS;
+    const isOver = part.cutShort === true || bytesLeft <= 0 || clock.monotonic() - begun >= PAGE_MS;
     if (isFull || isOver) return { ...part, data, ...(!isFull && { cutShort: true }), ...(total && { total }) };
     cursor = part.nextCursor!;
   }

@@ -430,18 +430,18 @@ const REST_TIMES = 7;
 export class LongWork {
   readonly #clock: Clock;
   readonly #turns: TenantTurns<Turn>;
-  readonly #rests: Throttle;
+  readonly #throttle: Throttle;
   #isComing = false;
 
   constructor(clock: Clock, shares: TenantShares) {
     this.#clock = clock;
     this.#turns = new TenantTurns(shares);
-    this.#rests = new Throttle(shares, REST_TIMES);
+    this.#throttle = new Throttle(shares, REST_TIMES);
   }
 
   /** Notes that a tenant publishes, so that the long work of others rests. */
   published(tenant: string): void {
-    this.#rests.small(tenant, this.#clock.monotonic());
+    this.#throttle.small(tenant, this.#clock.monotonic());
   }
 
   /** Runs all pieces. Rejects with what a piece throws. */
@@ -457,7 +457,7 @@ export class LongWork {
         if (next.done === true) return next.value;
       } finally {
         const now = this.#clock.monotonic();
-        this.#rests.large(tenant, now - begun, now);
+        this.#throttle.large(tenant, now - begun, now);
       }
     }
   }
@@ -465,7 +465,7 @@ export class LongWork {
   #come(): void {
     if (this.#isComing) return;
     this.#isComing = true;
-    const left = this.#rests.left(this.#clock.monotonic());
+    const left = this.#throttle.left(this.#clock.monotonic());
     if (left > 0) this.#clock.after(left, () => this.#turn());
     else this.#clock.nextTurn(() => this.#turn());
   }
@@ -473,7 +473,7 @@ export class LongWork {
   #turn(): void {
     this.#isComing = false;
     // A piece that ended since may have made the rest longer.
-    if (this.#rests.left(this.#clock.monotonic()) <= 0) this.#turns.take()?.go();
+    if (this.#throttle.left(this.#clock.monotonic()) <= 0) this.#turns.take()?.go();
     if (this.#turns.size > 0) this.#come();
   }
 }

@@ -296,7 +296,7 @@ function faultOf({ code }: NodeJS.ErrnoException): WebhookdError {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new WebhookdError("request_timeout", "the request was not complete in time; send it again, faster");
-    case "NO_ROOM":
+    case "NO_CAPACITY":
       return new WebhookdError("overloaded", "too many connections are open; send the request again");
     case "HPE_HEADER_OVERFLOW":
       return new WebhookdError("headers_too_large", "the request target and headers are larger than 16 KiB");

@@ -51,10 +51,10 @@ export class Connections {
   #isLeaving = false;
 
   /** Must be called before the server listens. */
-  constructor(server: WebServer, plain: PlainRequests | null, room: ConnectionLimit) {
+  constructor(server: WebServer, plain: PlainRequests | null, limit: ConnectionLimit) {
     this.#server = server;
     this.#plain = plain;
-    this.#limit = room;
+    this.#limit = limit;
     // The callback of `close` is called as soon as the server stops listening, even while it is still answering.
     this.#closed = new Promise((resolve) => server.once("close", resolve));
     // A TLS socket and its raw socket have no link to each other, but they share the remote address and port.
@@ -62,7 +62,7 @@ export class Connections {
     const keyOf = (socket: Socket) => (isTls ? `${socket.remoteAddress} ${socket.remotePort}` : socket);
     server.on("connection", (socket: Socket) => {
       const [key, connection] = [keyOf(socket), { socket, peer: peerOf(socket.remoteAddress ?? ""), answer: null }];
-      if (this.#open.size >= this.#limit.most && !this.#hasRoomFor(connection.peer)) {
+      if (this.#open.size >= this.#limit.most && !this.#admits(connection.peer)) {
         this.#limit.refused();
         return void socket.destroy();
       }
@@ -83,7 +83,7 @@ export class Connections {
    * the newcomer is another peer, an idle one. Requests in progress are never cut off. If there is no connection to
    * give up, only the peer with the most is refused.
    */
-  #hasRoomFor(newcomer: string): boolean {
+  #admits(newcomer: string): boolean {
     const held = [...Map.groupBy(this.#open.values(), ({ peer }) => peer).values()];
     const largest = held.reduce((most, each) => (each.length > most.length ? each : most), []);
     const isLargest = largest[0]?.peer === newcomer;

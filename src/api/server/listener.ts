@@ -64,14 +64,14 @@ export function prepare(server: WebServer, { log, reject, plain, bounds: given }
   const dismiss = (socket: Socket) => {
     // Before the handshake is complete, no answer can be sent.
     if (speaksTls(server)) socket.destroy();
-    else reject(Object.assign(new Error("no room"), { code: NO_ROOM }), socket);
+    else reject(Object.assign(new Error("no capacity"), { code: NO_CAPACITY }), socket);
   };
   const spare = Math.min(SPARE_CONNECTIONS, Math.floor(bounds.maxConnections / 8));
   return new Connections(server, plainOnes, { most: bounds.maxConnections - spare, dismiss, refused });
 }
 
 /** The error code of a connection that was closed to admit a newcomer. */
-export const NO_ROOM = "NO_ROOM";
+export const NO_CAPACITY = "NO_CAPACITY";
 
 /**
  * Closes all listeners together. Requests that arrived before `onClosed` is called are answered, and so are those that

@@ -51,7 +51,7 @@ export class Connections {
    */
   release(connection: Connection, isClean: boolean, now: number): void {
     const keeps = isClean && !this.#closed && connection.isReusable(now);
-    if (!keeps || !this.egress.hasRoomAt(connection.address) || !this.#silence.keeps(this.#resting.length))
+    if (!keeps || !this.egress.hasCapacityAt(connection.address) || !this.#silence.keeps(this.#resting.length))
       return connection.close(CLOSED);
     this.#resting.push(connection);
     this.egress.countResting(connection.address, 1);

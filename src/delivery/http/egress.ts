@@ -50,9 +50,9 @@ export class Egress {
   /** The number of idle connections that are kept. */
   resting = 0;
   /** The maximum number of idle connections. */
-  restRoom = Number.POSITIVE_INFINITY;
+  maxResting = Number.POSITIVE_INFINITY;
   /** The maximum number of idle connections to one address. `restingAt` counts them by address. */
-  restRoomAt = Number.POSITIVE_INFINITY;
+  maxRestingAt = Number.POSITIVE_INFINITY;
   readonly restingAt = new Map<string, number>();
   /** The last time that sockets or files ran out, on the monotonic clock. Null if they never did. */
   shortAt: number | null = null;
@@ -85,16 +85,16 @@ export class Egress {
   /** Adds an idle connection to the counts, or removes one. */
   countResting(address: string | null, by: 1 | -1): void {
     this.resting += by;
-    if (address === null || this.restRoomAt === Number.POSITIVE_INFINITY) return;
+    if (address === null || this.maxRestingAt === Number.POSITIVE_INFINITY) return;
     const count = (this.restingAt.get(address) ?? 0) + by;
     if (count === 0) this.restingAt.delete(address);
     else this.restingAt.set(address, count);
   }
 
   /** Returns true if one more connection to this address may be kept idle. */
-  hasRoomAt(address: string | null): boolean {
-    if (this.resting >= this.restRoom) return false;
-    if (address !== null && (this.restingAt.get(address) ?? 0) >= this.restRoomAt) return false;
+  hasCapacityAt(address: string | null): boolean {
+    if (this.resting >= this.maxResting) return false;
+    if (address !== null && (this.restingAt.get(address) ?? 0) >= this.maxRestingAt) return false;
     return this.shortAt === null || this.clock.monotonic() - this.shortAt >= SHORT_MS;
   }
 

@@ -43,9 +43,9 @@ class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
   wakeAt = 0;
   heapAt = -1;
 
-  constructor(endpoint: string, ceiling: number, way: EndpointDestination) {
+  constructor(endpoint: string, ceiling: number, destination: EndpointDestination) {
     super(endpoint, ceiling);
-    this.destination = way;
+    this.destination = destination;
   }
 }
 

@@ -28,17 +28,17 @@ export function openSender(
 ): Sender {
   const egress = new Egress(settings, clock, network);
   const share = (of: keyof ConnectionBudget) => connectionBudget(openFilesLimit())[of] / settings.senders;
-  egress.restRoom = share("resting");
+  egress.maxResting = share("resting");
   const ofDestination = Math.ceil(settings.destinationMaxInFlight / settings.senders);
-  egress.restRoomAt = ofDestination;
+  egress.maxRestingAt = ofDestination;
   return new Sender({
     clock,
     ...hooks,
     open: ({ url, tenant }) => new Exchange(egress, url, tenant),
     signer: (target) => new Signer(target, settings.signature),
     maxInFlight: settings.maxInFlight,
-    room: () => {
-      egress.restRoom = share("resting");
+    capacity: () => {
+      egress.maxResting = share("resting");
       return Math.max(1, Math.floor(share("inFlight")));
     },
     endpointMaxInFlight: settings.endpointMaxInFlight,

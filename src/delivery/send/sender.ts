@@ -63,7 +63,7 @@ export interface SenderParts {
   /** The limit for one destination, across all of its endpoints. Default: no limit. */
   readonly destinationMaxInFlight?: number;
   /** Returns the number of attempts that the open files allow, which may be fewer. */
-  readonly room?: () => number;
+  readonly capacity?: () => number;
   readonly onEnded: (ended: Ended, send: Send) => void;
   /** Called before the first byte of an attempt. */
   readonly onStart?: ((send: Send) => void) | undefined;
@@ -100,9 +100,9 @@ export class Sender implements Sending {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    const { clock, destinationMaxInFlight = Number.POSITIVE_INFINITY, endpointMaxInFlight, room } = parts;
+    const { clock, destinationMaxInFlight = Number.POSITIVE_INFINITY, endpointMaxInFlight, capacity } = parts;
     this.#maxInFlight = parts.maxInFlight;
-    const most = () => Math.min(this.#maxInFlight, room?.() ?? this.#maxInFlight);
+    const most = () => Math.min(this.#maxInFlight, capacity?.() ?? this.#maxInFlight);
     this.#limit = new InFlightLimit(most, clock.monotonic());
     this.#destinations = new Destinations(destinationMaxInFlight);
     this.#queue = new FairQueue(endpointMaxInFlight, most(), this.#destinations);

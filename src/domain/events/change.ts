@@ -78,21 +78,21 @@ export interface Numbered {
  * bounded.
  */
 export class BatchRing<B extends Numbered> {
-  readonly #room: number;
+  readonly #capacity: number;
   #batches: B[] = [];
   #held = 0;
   /** The number of the last batch that was dropped. */
   #gone = 0;
 
-  constructor(room: number) {
-    this.#room = room;
+  constructor(capacity: number) {
+    this.#capacity = capacity;
   }
 
   push(batch: B): void {
     this.#batches.push(batch);
     this.#held += batch.size;
     let first = 0;
-    while (this.#held > this.#room) this.#held -= this.#batches[first++]!.size;
+    while (this.#held > this.#capacity) this.#held -= this.#batches[first++]!.size;
     if (first === 0) return;
     this.#gone = this.#batches[first - 1]!.number;
     this.#batches = this.#batches.slice(first);

@@ -48,12 +48,12 @@ export function refusedFull(dir: string, cause: unknown): StoreRefused {
 
 /** After these errors nothing has reached the disk. After a failed fsync that is not certain. */
 const WRITES = /^SQLITE_(IOERR_(WRITE|TRUNCATE|SHMSIZE|SHMOPEN)|CANTOPEN)/;
-const NO_ROOM = /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)$/;
+const NO_SPACE = /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)$/;
 
 /** Returns true if the error means that there is no space. Tries a write if the error's code leaves that open. */
 export function isFull(error: unknown, dir: string, probe = refusedToWrite): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return NO_ROOM.test(WRITES.test(code) ? (probe(dir) ?? "") : code);
+  return NO_SPACE.test(WRITES.test(code) ? (probe(dir) ?? "") : code);
 }
 
 const PROBE = Buffer.alloc(64 * 1024);

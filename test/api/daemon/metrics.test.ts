@@ -5,7 +5,7 @@ import { ATTEMPT_ERRORS } from "../../../src/domain/deliveries/attempt.ts";
 import { HALT_REASONS } from "../../../src/domain/deliveries/pause.ts";
 import type { EndedAttempt, Store } from "../../../src/store/store.ts";
 import { parseExposition, type Exposed } from "../../harness/exposition.ts";
-import { addEndpoint, draft, failed, publishOne, room } from "../../store/fixtures.ts";
+import { addEndpoint, draft, failed, publishOne, withCapacity } from "../../store/fixtures.ts";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
@@ -38,7 +38,7 @@ async function failing(store: Store, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     await addEndpoint(store, { tenant: `t${at}` });
     const drafts = Array.from({ length: 20 }, () => draft({ tenant: `t${at}` }));
-    for (const { fresh } of await store.events.publish(drafts, 0, room)) ended.push(failed(fresh[0]!));
+    for (const { fresh } of await store.events.publish(drafts, 0, withCapacity)) ended.push(failed(fresh[0]!));
   }
   await store.deliveries.record(ended);
 }

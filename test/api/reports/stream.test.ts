@@ -5,7 +5,7 @@ import { onTestFinished, describe, expect, it, vi } from "vitest";
 import { parseToken } from "../../../src/domain/caller.ts";
 import { ApiServer } from "../server.ts";
 import { anEnd, aStore } from "../sqlite.ts";
-import { addEndpoint, draft, room } from "../../store/fixtures.ts";
+import { addEndpoint, draft, withCapacity } from "../../store/fixtures.ts";
 
 interface Message {
   readonly event: string;
@@ -63,7 +63,7 @@ async function serve() {
   const others = await addEndpoint(api.store, { tenant: "other" });
   /** Publishes an event to a tenant, and ends its attempts. */
   const happen = async (to: "delivered" | "failed", tenant = "default") => {
-    const [publication] = await api.store.events.publish([draft({ tenant })], api.clock.now(), room);
+    const [publication] = await api.store.events.publish([draft({ tenant })], api.clock.now(), withCapacity);
     api.feed.accepted(publication!);
     for (const claim of publication!.fresh) {
       const ended = anEnd(claim, api.clock.now(), to);
@@ -144,7 +144,9 @@ describe("the stream", () => {
     const { api, endpoint, happen, gathered } = await serve();
     const follower = await Follower.open(api);
     const failed = await happen("failed");
-    const { fresh } = (await api.store.events.publish([draft({ testFor: endpoint })], api.clock.now(), room))[0]!;
+    const { fresh } = (
+      await api.store.events.publish([draft({ testFor: endpoint })], api.clock.now(), withCapacity)
+    )[0]!;
     await api.store.deliveries.record([anEnd(fresh[0]!, api.clock.now(), "failed")]);
     const test = fresh[0]!.event;
     await gathered();
@@ -159,7 +161,7 @@ describe("the stream", () => {
     // If nothing had been accepted or withdrawn, there would be nothing to report.
     expect([api.accepted.length, api.withdrawn.length]).toEqual([1, 2]);
     const job = { action: "cancel", filter: { test: true, endpoint } };
-    const again = (await api.store.events.publish([draft({ testFor: endpoint })], api.clock.now(), room))[0]!;
+    const again = (await api.store.events.publish([draft({ testFor: endpoint })], api.clock.now(), withCapacity))[0]!;
     const { body } = await api.post("/v1/webhooks/jobs", job);
     const step = await api.store.jobs.step(body.id, [{ endpoint, limit: 1, check: false }], api.clock.now());
     expect(step.withdrawn).toMatchObject([{ delivery: again.fresh[0]!.delivery }]);

@@ -20,12 +20,12 @@ describe("how many attempts may be in flight", () => {
     expect([limit.at(10), limit.at(1010), limit.at(2010)]).toEqual([0, 1, 2]);
   });
 
-  it("follows what there is room for, within ten seconds", () => {
-    let room = 100;
-    const limit = new InFlightLimit(() => room, 0);
-    room = 10;
+  it("follows the capacity, within ten seconds", () => {
+    let capacity = 100;
+    const limit = new InFlightLimit(() => capacity, 0);
+    capacity = 10;
     expect([limit.at(9999), limit.at(10_000)]).toEqual([100, 10]);
-    room = 1000;
+    capacity = 1000;
     expect([limit.at(19_999), limit.at(20_000)]).toEqual([10, 1000]);
   });
 });

@@ -18,7 +18,7 @@ import { openSealedKey } from "../../../src/store/files/key-files.ts";
 import { Meta } from "../../../src/store/sqlite/engine/meta.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/engine/schema.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { addEndpoint, draft, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
+import { addEndpoint, draft, EVERYTHING, withoutCapacity, publishOne, START } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";
 
 const into = (dir: string, more = {}) => ({ dir, mayMake: false, keep: 7, ...more });
@@ -193,7 +193,7 @@ describe("a backup", () => {
     await store.events.publish(
       Array.from({ length: 200 }, () => draft({ data })),
       START,
-      noRoom,
+      withoutCapacity,
     );
     await store.close();
     const db = new Database(join(dir, "webhookd.db"));

@@ -14,7 +14,7 @@ import {
   EVERYTHING,
   failed,
   publishOne,
-  room,
+  withCapacity,
   START,
   timedOut,
 } from "../fixtures.ts";
@@ -47,7 +47,7 @@ const take = (endpoint: string, limit: number, check = false): JobTake => ({ end
 
 async function publishMany(store: Store, count: number, more = {}): Promise<Publication[]> {
   const drafts = Array.from({ length: count }, () => draft(more));
-  return store.events.publish(drafts, START, room);
+  return store.events.publish(drafts, START, withCapacity);
 }
 
 /** Creates an endpoint with this many failed deliveries. */

@@ -8,7 +8,7 @@ import { newId } from "../../../src/domain/id.ts";
 import type { EndedAttempt, JobStep, Store } from "../../../src/store/store.ts";
 import { around } from "../../harness/store.ts";
 import { Random } from "../../sim/random.ts";
-import { addEndpoint, answered, BEGINNING, draft, EVERYTHING, room, START } from "../fixtures.ts";
+import { addEndpoint, answered, BEGINNING, draft, EVERYTHING, withCapacity, START } from "../fixtures.ts";
 import type { OpenFresh, StoreUnderTest } from "../stores.ts";
 import {
   claimOf,
@@ -488,7 +488,7 @@ class Pair {
     if (pending === 0 || takers === 0) return;
     const limit = Math.max(pending, takers);
     this.#limit(limit);
-    const refused = this.#harness.store.events.publish([draft({ type: TYPES[0]! })], this.#now, room);
+    const refused = this.#harness.store.events.publish([draft({ type: TYPES[0]! })], this.#now, withCapacity);
     const message = `the tenant default has ${pending} deliveries pending, and its limit is ${limit}`;
     await expect(refused).rejects.toMatchObject({ code: "overloaded", message: expect.stringContaining(message) });
     this.#limit(NO_LIMIT);

@@ -12,7 +12,7 @@ import {
   failed,
   newEndpoint,
   publishOne,
-  room,
+  withCapacity,
   START,
 } from "../fixtures.ts";
 import type { OpenFresh } from "../stores.ts";
@@ -86,7 +86,7 @@ export function retention(openFresh: OpenFresh): void {
       const harness = await openFresh();
       await addEndpoint(harness.store);
       await addEndpoint(harness.store);
-      const [first, second] = await harness.store.events.publish([draft(), draft()], START, room);
+      const [first, second] = await harness.store.events.publish([draft(), draft()], START, withCapacity);
       await harness.store.deliveries.record([delivered(first!.fresh[0]!), delivered(second!.fresh[0]!)]);
       await harness.store.deliveries.record([again(second!.fresh[1]!, START + 1000)]);
       expect(await prune(harness.store, rulesAt(START + 1000 * DAY))).toBe(0);
@@ -144,7 +144,7 @@ export function retention(openFresh: OpenFresh): void {
       const kept = await store.events.publish(
         IDS_IN_ORDER.map(() => draft()),
         START,
-        room,
+        withCapacity,
       );
       const gone = await publishOne(store, { type: "goal.achieved" });
       const rules = rulesAt(START + 31 * DAY);
@@ -312,7 +312,7 @@ export function retention(openFresh: OpenFresh): void {
       await store.events.publish(
         IDS_IN_ORDER.map(() => draft()),
         START,
-        room,
+        withCapacity,
       );
       expect(await store.upkeep.expireHeld(START + 1, START + DAY)).toBe(500);
       expect(await store.upkeep.expireHeld(START + 1, START + DAY)).toBe(100);
@@ -375,7 +375,7 @@ export function retention(openFresh: OpenFresh): void {
       const published = await harness.store.events.publish(
         IDS_IN_ORDER.map(() => draft()),
         START,
-        room,
+        withCapacity,
       );
       await harness.store.deliveries.record(published.map(({ fresh }) => delivered(fresh[0]!)));
       expect(await harness.store.upkeep.forgetResponses(START + DAY)).toBe(500);

@@ -26,7 +26,7 @@ import { aDirectory, TestDaemon } from "../../harness/daemon.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { MAIN, it as onMachine } from "../../harness/process.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
-import { addEndpoint, draft, dueNow, noRoom, publishOne, START } from "../fixtures.ts";
+import { addEndpoint, draft, dueNow, withoutCapacity, publishOne, START } from "../fixtures.ts";
 import { createDatabase, open, openPostgresDatabase } from "../stores.ts";
 import { unawaited } from "../../../src/domain/unawaited.ts";
 
@@ -217,7 +217,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
     const endpoint = await addEndpoint(file);
     const texts = Array.from({ length: 20 }, (_, at) => `{"at": ${at}, "text": "${"x".repeat(30_000)}"}`);
     const large = texts.map((text) => draft({ data: Buffer.from(text) }));
-    const published = await file.events.publish(large, START, noRoom);
+    const published = await file.events.publish(large, START, withoutCapacity);
     const bodies = (await dueNow(file, endpoint)).map(({ body }) => Buffer.from(body).toString());
     await file.close();
     const db = new Database(join(dir, "webhookd.db"));

@@ -6,7 +6,7 @@ import { compactStore, type CompactOptions } from "../../../src/store/opening/ma
 import { openStore } from "../../../src/store/opening/open.ts";
 import { commitReplacement } from "../../../src/store/opening/restore-files.ts";
 import { ManualClock } from "../../harness/clock.ts";
-import { addEndpoint, draft, EVERYTHING, publishOne, room, START } from "../fixtures.ts";
+import { addEndpoint, draft, EVERYTHING, publishOne, withCapacity, START } from "../fixtures.ts";
 import { ask, copyOf, open, optionsOf, temporaryDirectory } from "../stores.ts";
 
 const [NONE, INCREMENTAL] = [0, 2];
@@ -20,7 +20,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   const store = await open({ dir, clock });
   await addEndpoint(store);
-  await store.events.publish([draft(), draft()], START, room);
+  await store.events.publish([draft(), draft()], START, withCapacity);
   await store.close();
   const db = new Database(join(dir, "webhookd.db"));
   db.pragma("journal_mode = DELETE");

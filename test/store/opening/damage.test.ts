@@ -9,7 +9,7 @@ import type { Claim } from "../../../src/domain/deliveries/delivery.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { overwrite, pagesOf, type PageOf } from "../../harness/pages.ts";
-import { addEndpoint, BEGINNING, again, delivered, draft, failed, noRoom, START } from "../fixtures.ts";
+import { addEndpoint, BEGINNING, again, delivered, draft, failed, withoutCapacity, START } from "../fixtures.ts";
 import { optionsOf, temporaryDirectory } from "../stores.ts";
 
 const ENDPOINTS = 4;
@@ -34,7 +34,7 @@ async function aStore(dir: string): Promise<Site> {
   for (let n = 0; n < ENDPOINTS; n++) endpoints.push(await addEndpoint(store, { url: `https://r${n}.example/` }));
   for (let n = 0; n < EVENTS; n += 100) {
     const drafts = Array.from({ length: 100 }, () => draft({ data: Buffer.from(`{"text":"${"x".repeat(300)}"}`) }));
-    await store.events.publish(drafts, START, noRoom);
+    await store.events.publish(drafts, START, withoutCapacity);
   }
   const owed = new Set<string>();
   const done = new Set<string>();
@@ -158,7 +158,7 @@ describe("a start after a kill, on a database with a damaged page,", () => {
     const { store: before } = await opened(site);
     const texts = Array.from({ length: 40 }, (_, at) => `{"at":${at},"text":"${"x".repeat(20_000)}"}`);
     const large = texts.map((text) => draft({ data: Buffer.from(text) }));
-    const published = await before.events.publish(large, START, noRoom);
+    const published = await before.events.publish(large, START, withoutCapacity);
     await before.close();
     overwrite(site.file, leaves(site, "large_data")[5]!.page);
     kill(site);

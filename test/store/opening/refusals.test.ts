@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/opening/open.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/engine/schema.ts";
-import { draft, room, START } from "../fixtures.ts";
+import { draft, withCapacity, START } from "../fixtures.ts";
 import { optionsOf, temporaryDirectory } from "../stores.ts";
 
 let dir: string;
@@ -14,7 +14,7 @@ beforeEach(async () => {
   dir = temporaryDirectory();
   database = join(dir, "webhookd.db");
   const { store } = await openStore(optionsOf({ dir }));
-  await store.events.publish(Array(50).fill(draft()), START, room);
+  await store.events.publish(Array(50).fill(draft()), START, withCapacity);
   await store.close();
 });
 

@@ -41,8 +41,8 @@ function deliveriesOf(url: string, mostRemembered: number) {
   const engine = new Engine(parts);
   const counters = new Counters();
   const idempotency = new IdempotencyKeys(engine);
-  const rooms = { counters, health: new Health(engine), idempotency, pending: new Pending(0) };
-  return { counters, deliveries: new PostgresDeliveries(engine, rooms, mostRemembered) };
+  const others = { counters, health: new Health(engine), idempotency, pending: new Pending(0) };
+  return { counters, deliveries: new PostgresDeliveries(engine, others, mostRemembered) };
 }
 
 const commitsOf = async (store: Store) =>

@@ -6,7 +6,7 @@ import { ownPort } from "../../harness/port.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { Database } from "../../../src/store/postgres/engine/database.ts";
 import { CONNECTIONS } from "../../../src/store/postgres/fault.ts";
-import { addEndpoint, delivered, draft, dueNow, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
+import { addEndpoint, delivered, draft, dueNow, EVERYTHING, withoutCapacity, publishOne, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const server = await startServer();
@@ -276,7 +276,7 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     const url = server!.urlOf(await createDatabase(server!));
     const store = await open(url);
     const endpoint = await addEndpoint(store);
-    await store.events.publish([draft()], START, noRoom);
+    await store.events.publish([draft()], START, withoutCapacity);
     await withClient(url, (client) =>
       client.query(
         `CREATE FUNCTION damaged() RETURNS bigint LANGUAGE plpgsql AS $$

@@ -17,9 +17,9 @@ import {
   EVERYTHING,
   failed,
   newEndpoint,
-  noRoom,
+  withoutCapacity,
   publishOne,
-  room,
+  withCapacity,
   START,
 } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
@@ -206,7 +206,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const b = await start();
     const endpoint = await addEndpoint(a);
     await a.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
-    const [held] = await a.events.publish([draft()], START, noRoom);
+    const [held] = await a.events.publish([draft()], START, withoutCapacity);
     await withClient(url, async (client) => {
       await client.query("BEGIN; UPDATE endpoint SET enabled = 1");
       let isOver = false;
@@ -660,7 +660,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const a = await start();
     await renew(a);
     const endpoint = await addEndpoint(a);
-    const [one, two] = (await a.events.publish([draft(), draft()], START, room)).map(({ fresh }) => fresh[0]!);
+    const [one, two] = (await a.events.publish([draft(), draft()], START, withCapacity)).map(({ fresh }) => fresh[0]!);
     const b = await start();
     await runOut(0);
     await renew(b);
@@ -744,7 +744,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const idempotency = { key: "k", fingerprint: Buffer.alloc(32, 1), expiresAt: START + 1000 };
     const publish = (store: Store) =>
       Array.from({ length: 20 }, () =>
-        store.events.publish([draft({ idempotency }), ...Array(20).fill(draft())], START, room),
+        store.events.publish([draft({ idempotency }), ...Array(20).fill(draft())], START, withCapacity),
       );
     const all = (await Promise.all([...publish(a), ...publish(b)])).flat();
     const made = all.filter(({ duplicate }) => !duplicate).map(({ id }) => id);
@@ -781,7 +781,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await renew(b);
     await b.upkeep.checkSpace();
     clock.advance(1000);
-    const [published] = await b.events.publish([draft()], START, noRoom);
+    const [published] = await b.events.publish([draft()], START, withoutCapacity);
     await expect.poll(() => dueNow(b, endpoint)).toMatchObject([{ event: published!.id }]);
     expect(await statusOf(b, held.id)).toBe("cancelled");
   });

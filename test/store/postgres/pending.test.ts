@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/store/postgres/engine/database.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
-import { addEndpoint, delivered, draft, noRoom, publishOne, room, START } from "../fixtures.ts";
+import { addEndpoint, delivered, draft, withoutCapacity, publishOne, withCapacity, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const server = await startServer();
@@ -42,7 +42,7 @@ describe.skipIf(server === null)("the counters of what is pending", () => {
     let statements: readonly string[] = [];
     const store = await start((database) => (statements = statementsOf(database)));
     await addEndpoint(store);
-    await store.events.publish([draft(), draft()], START, noRoom);
+    await store.events.publish([draft(), draft()], START, withoutCapacity);
     const before = statements.length;
     await publishOne(store);
     const asked = statements.slice(before);
@@ -55,7 +55,7 @@ describe.skipIf(server === null)("the counters of what is pending", () => {
     const [one, other] = [await start(), await start()];
     await addEndpoint(one);
     const first = await publishOne(one);
-    const published = await other.events.publish(Array(LIMIT - 1).fill(draft()), START, room);
+    const published = await other.events.publish(Array(LIMIT - 1).fill(draft()), START, withCapacity);
     for (const store of [one, other]) await expect(publishOne(store)).rejects.toMatchObject({ code: "overloaded" });
     // Another node records the results than the one that published the events.
     const claims = published.flatMap(({ fresh }) => fresh);
@@ -81,7 +81,7 @@ describe.skipIf(server === null)("the counters of what is pending", () => {
     expect((await store.upkeep.mendPending()).toSorted()).toEqual(["default", "nobody", "other"]);
     expect(await store.upkeep.mendPending()).toEqual([]);
     for (const tenant of ["default", "other"]) {
-      await store.events.publish(Array(LIMIT - 1).fill(draft({ tenant })), START, room);
+      await store.events.publish(Array(LIMIT - 1).fill(draft({ tenant })), START, withCapacity);
       await expect(publishOne(store, { tenant })).rejects.toMatchObject({ code: "overloaded" });
     }
   });

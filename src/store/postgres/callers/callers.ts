@@ -155,10 +155,10 @@ export function inOrder(
   where: (values: Values) => string = () => "",
 ): [string, unknown[]] {
   const values = new Values();
-  const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+  const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
   const ofTenant = tenant === null ? "" : `AND tenant = ${values.add(tenant)}`;
   const sql = `SELECT * FROM ${table} WHERE ${column} ${compare} ${values.add(after)}::bigint ${ofTenant} ${where(values)}
-    ORDER BY ${column} ${way} LIMIT ${values.add(limit)}`;
+    ORDER BY ${column} ${direction} LIMIT ${values.add(limit)}`;
   return [sql, values.all];
 }
 

@@ -210,12 +210,12 @@ async function shiftSome(tx: Queries, id: string, shift: Shift, from: Position |
   );
   if (endpoint === undefined) return { moved: [], next: null };
   const [later, after] = [movesLater(shift), staysUntil(shift)];
-  const [compare, way] = later ? ["<", "DESC"] : [">", "ASC"];
+  const [compare, direction] = later ? ["<", "DESC"] : [">", "ASC"];
   const edge = later ? Number.MAX_SAFE_INTEGER : after;
   const rows = await tx.rows<ShiftRow>(
     `SELECT d.event, d.due_at, d.retry, e.random FROM delivery d JOIN event e ON e.key = d.event
      WHERE d.status = ${WAITING} AND d.endpoint = $1 AND (d.due_at, d.event) ${compare} ($2, $3) AND d.due_at > $4
-     ORDER BY d.due_at ${way}, d.event ${way} LIMIT ${CHUNK}`,
+     ORDER BY d.due_at ${direction}, d.event ${direction} LIMIT ${CHUNK}`,
     [
       endpoint.number,
       bound(from?.dueAt ?? edge),

@@ -101,7 +101,7 @@ export class PostgresEndpoints implements EndpointStore {
       start: byNumbers ? ends : ends.slice(1),
       rows: (after: readonly number[], limit: number) => {
         const values = new Values();
-        const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+        const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
         const key = after.at(-1)!;
         const last = `${values.add(key)}::bigint`;
         const beyond = () => {
@@ -118,7 +118,7 @@ export class PostgresEndpoints implements EndpointStore {
            WHERE ${beyond()} AND e.deleted_at IS NULL
            ${query.tenant === null ? "" : `AND e.tenant = ${values.add(query.tenant)}`}
            ${query.uid === undefined ? "" : `AND e.uid = ${values.add(query.uid)}`}
-           ORDER BY ${sort === undefined ? "" : `${byNumbers ? SORTED_BY[sort] : HOST} ${way},`} e.number ${way}
+           ORDER BY ${sort === undefined ? "" : `${byNumbers ? SORTED_BY[sort] : HOST} ${direction},`} e.number ${direction}
            LIMIT ${values.add(limit)}`,
           values.all,
         );

@@ -12,7 +12,7 @@ export function attemptPage(
   query: PageQuery,
   where: (values: Values) => string,
 ): Promise<Page<Attempt>> {
-  const [compare, way] = query.order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+  const [compare, direction] = query.order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
   const walk = {
     list,
     start: columns.map(() => (query.order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER)),
@@ -21,7 +21,7 @@ export function attemptPage(
       const from = after.map((key) => `${values.add(key)}::bigint`).join();
       const sql = `SELECT ${ATTEMPT} FROM ${FROM_ATTEMPT}
         WHERE (${columns.map((name) => `a.${name}`).join()}) ${compare} (${from}) AND ${where(values)}
-        ORDER BY ${columns.map((name) => `a.${name} ${way}`).join()} LIMIT ${values.add(limit)}`;
+        ORDER BY ${columns.map((name) => `a.${name} ${direction}`).join()} LIMIT ${values.add(limit)}`;
       return engine.database.lists.rows<AttemptRow>(sql, values.all);
     },
     keysOf: (row: AttemptRow) => columns.map((name) => Number(row[name])),

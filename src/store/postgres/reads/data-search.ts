@@ -51,14 +51,14 @@ export function searching<Row>(queries: Queries, { query, end, rows, eventOf, ti
     async sift(after: Keys, size: number): Promise<Sifted<Row>> {
       const [key, minor = last] = after as [number, number?];
       const values = new Values();
-      const [compare, back, way] = order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+      const [compare, back, direction] = order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
       // The last page may have ended among the deliveries of one event.
       const from = minor === last ? key : key - step;
       const [looked] = await queries.rows<{ count: number; low: number | null; high: number | null }>(
         `SELECT count(*), min(key) AS low, max(key) AS high FROM (
            SELECT key FROM event WHERE key ${compare} ${values.add(from)}::bigint AND key ${back} ${values.add(end)}::bigint
              ${tenant === null ? "" : `AND tenant = ${values.add(tenant)}`}
-           ORDER BY key ${way} LIMIT ${values.add(size)}) k`,
+           ORDER BY key ${direction} LIMIT ${values.add(size)}) k`,
         values.all,
       );
       const { count, low, high } = looked!;

@@ -135,11 +135,11 @@ export class PostgresReads implements ReadStore {
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
     const rows = ([key, minor]: readonly number[], to: number, limit: number | null) => {
       const values = new Values();
-      const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+      const [compare, back, direction] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
       const place = { endpoint, key: key!, minor: minor!, end: to, limit };
       const keys = keysOf("pairs", query, place, values);
       if (keys !== null) {
-        const found = `SELECT ${DELIVERY} FROM ${fromKeys(keys)} ORDER BY k.event ${way}, k.endpoint ${way}`;
+        const found = `SELECT ${DELIVERY} FROM ${fromKeys(keys)} ORDER BY k.event ${direction}, k.endpoint ${direction}`;
         return this.#engine.database.lists.rows<DeliveryRow>(found, values.all);
       }
       const [from, end] = [`${values.add(key)}::bigint`, `${values.add(to)}::bigint`];
@@ -149,7 +149,7 @@ export class PostgresReads implements ReadStore {
           AND e.key ${compare}= ${from} AND e.key ${back} ${end}
           ${ofEvent("e", query, values)} ${ofDelivery("d", query, endpoint, values)}
           ${event === null ? "" : `AND d.event = ${values.add(event.key)} AND e.random = ${values.add(event.random)}`}
-        ORDER BY d.event ${way}, d.endpoint ${way} LIMIT ${values.add(limit)}`;
+        ORDER BY d.event ${direction}, d.endpoint ${direction} LIMIT ${values.add(limit)}`;
       return this.#engine.database.lists.rows<DeliveryRow>(sql, values.all);
     };
     const walk = {
@@ -240,11 +240,11 @@ export class PostgresReads implements ReadStore {
 
   #eventRows(query: EventQuery, endpoint: number | null, after: number, end: number, limit: number | null) {
     const values = new Values();
-    const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+    const [compare, back, direction] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
     const keys = keysOf("events", query, { endpoint, key: after, minor: 0, end, limit }, values);
     if (keys !== null) {
       const sql = `SELECT ${EVENT} FROM ${keys} k
-        CROSS JOIN LATERAL (SELECT * FROM event o WHERE o.key = k.event LIMIT 1) e ORDER BY k.event ${way}`;
+        CROSS JOIN LATERAL (SELECT * FROM event o WHERE o.key = k.event LIMIT 1) e ORDER BY k.event ${direction}`;
       return this.#engine.database.lists.rows<EventRow>(sql, values.all);
     }
     const statuses = severalOf(query.status);
@@ -260,7 +260,7 @@ export class PostgresReads implements ReadStore {
       WHERE e.key ${compare} ${values.add(after)}::bigint AND e.key ${back} ${values.add(end)}::bigint
         ${ofEvent("e", query, values)}
         ${wanted.length === 0 ? "" : `AND (${wanted.join(" OR ")})`}
-      ORDER BY e.key ${way} LIMIT ${values.add(limit)}`;
+      ORDER BY e.key ${direction} LIMIT ${values.add(limit)}`;
     return this.#engine.database.lists.rows<EventRow>(sql, values.all);
   }
 

@@ -69,7 +69,7 @@ class Keys {
   readonly #values: Values;
   readonly #statuses: readonly string[];
   readonly #oldest: boolean;
-  readonly #way: "ASC" | "DESC";
+  readonly #direction: "ASC" | "DESC";
   readonly #key: string;
   readonly #minor: string | null;
   readonly #end: string;
@@ -88,7 +88,7 @@ class Keys {
     this.#values = values;
     this.#statuses = severalOf<string>(query.status);
     this.#oldest = query.order === "oldest";
-    this.#way = this.#oldest ? "ASC" : "DESC";
+    this.#direction = this.#oldest ? "ASC" : "DESC";
     this.#key = `${values.add(place.key)}::bigint`;
     this.#minor = of === "events" ? null : `${values.add(place.minor)}::bigint`;
     this.#end = `${values.add(place.end)}::bigint`;
@@ -120,7 +120,7 @@ class Keys {
     if (isUnmatched) arms.push(this.#unmatched());
     const names = source.columns.join();
     const [edgeOf, compare, less] = this.#oldest ? ["max", "<=", ">"] : ["min", ">=", "<"];
-    const ordered = `ORDER BY r.event ${this.#way}`;
+    const ordered = `ORDER BY r.event ${this.#direction}`;
     const keys = this.#of === "events" ? "event" : "event, number AS endpoint";
     const distinct = this.#of === "events" ? "DISTINCT" : "";
     // Reads some rows of each endpoint. For endpoints that have more, reads the others that come before the last wanted
@@ -133,7 +133,7 @@ class Keys {
           SELECT r.event ${source.from} AND ${this.#beyond("r.event", "o.number")}
           ${ordered} LIMIT (SELECT few FROM few)) f),
       edge AS MATERIALIZED (
-        SELECT event FROM (SELECT ${distinct} event FROM first) s ORDER BY event ${this.#way} OFFSET ${this.#limit} - 1 LIMIT 1),
+        SELECT event FROM (SELECT ${distinct} event FROM first) s ORDER BY event ${this.#direction} OFFSET ${this.#limit} - 1 LIMIT 1),
       more AS MATERIALIZED (
         SELECT ${names}, ${edgeOf}(event) AS event FROM first GROUP BY ${names} HAVING count(*) = (SELECT few FROM few)),
       keys AS (
@@ -145,7 +145,7 @@ class Keys {
           ${ordered} LIMIT ${this.#limit}) f
         ${arms.map((arm) => `UNION ALL (${arm})`).join("\n")})
       SELECT ${distinct} ${this.#of === "events" ? "event" : "event, endpoint"} FROM keys
-      ORDER BY event ${this.#way}${this.#of === "events" ? "" : `, endpoint ${this.#way}`} LIMIT ${this.#limit})`;
+      ORDER BY event ${this.#direction}${this.#of === "events" ? "" : `, endpoint ${this.#direction}`} LIMIT ${this.#limit})`;
   }
 
   /** Uses one bound on each side, where the index scan begins and ends. */
@@ -277,7 +277,10 @@ class Keys {
     const enabled = isPending
       ? `AND (f.trigger = ${TEST} OR EXISTS (SELECT 1 FROM endpoint p WHERE p.number = f.endpoint AND p.enabled = 1))`
       : "";
-    const order = this.#of === "events" ? `f.event ${this.#way}` : `f.event ${this.#way}, f.endpoint ${this.#way}`;
+    const order =
+      this.#of === "events"
+        ? `f.event ${this.#direction}`
+        : `f.event ${this.#direction}, f.endpoint ${this.#direction}`;
     const columns = this.#of === "events" ? "DISTINCT f.event" : "f.event, f.endpoint";
     const [place, from] =
       this.#minor === null ? ["f.event", this.#key] : ["(f.event, f.endpoint)", `(${this.#key}, ${this.#minor})`];
@@ -289,6 +292,6 @@ class Keys {
   #unmatched(): string {
     const { tenant, type, test } = this.#query;
     return `SELECT e.key FROM event e WHERE e.unmatched = 1 AND ${this.#beyond("e.key", "")}
-      ${ofEvent("e", { tenant, type, test }, this.#values)} ORDER BY e.key ${this.#way} LIMIT ${this.#limit}`;
+      ${ofEvent("e", { tenant, type, test }, this.#values)} ORDER BY e.key ${this.#direction} LIMIT ${this.#limit}`;
   }
 }

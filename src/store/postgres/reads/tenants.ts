@@ -11,7 +11,7 @@ export function tenantWalk(
   queries: Queries,
   { order, sort, tenant, since }: TenantQuery,
 ): Walk<TenantRow, TenantSummary> {
-  const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+  const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
   const ends = order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
   const place = sort === "endpoints" || sort === "published" ? sort : null;
   return {
@@ -27,7 +27,8 @@ export function tenantWalk(
         if (place !== null) return `(-${place}, num) ${compare} (${values.add(after[0])}::bigint, ${num})`;
         return isStart ? `${num} IS NOT NULL` : `name COLLATE "C" ${compare} (${last})`;
       };
-      const by = sort === undefined ? "" : place !== null ? `-${place} ${way},` : `name COLLATE "C" ${way},`;
+      const by =
+        sort === undefined ? "" : place !== null ? `-${place} ${direction},` : `name COLLATE "C" ${direction},`;
       return queries.rows<TenantRow>(
         `SELECT * FROM (
            SELECT t.num, t.name, (SELECT count(*) FROM endpoint e WHERE e.tenant = t.name AND e.deleted_at IS NULL)
@@ -38,7 +39,7 @@ export function tenantWalk(
              AS published
            FROM tenant t ${tenant === null ? "" : `WHERE t.name = ${values.add(tenant)}`}
          ) s
-         WHERE ${beyond()} ORDER BY ${by} num ${way} LIMIT ${values.add(limit)}`,
+         WHERE ${beyond()} ORDER BY ${by} num ${direction} LIMIT ${values.add(limit)}`,
         values.all,
       );
     },

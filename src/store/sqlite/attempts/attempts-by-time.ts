@@ -121,14 +121,14 @@ export class LateAttempts {
       "DELETE FROM late_response WHERE started_at = ? AND event = ? AND endpoint = ? AND number = ?",
     );
     this.#ofEvent = db.prepare("SELECT event, endpoint, number, started_at, outcome FROM attempt WHERE event = ?");
-    const page = (way: string, compare: string) =>
+    const page = (direction: string, compare: string) =>
       db.prepare<unknown[], LateRow>(
         `SELECT a.*, e.random, l.started_at AS at FROM late_attempt l
          CROSS JOIN attempt a ON a.event = l.event AND a.endpoint = l.endpoint AND a.number = l.number
          CROSS JOIN event e ON e.key = l.event
          WHERE l.endpoint = @endpoint AND l.failed = @failed
            AND (l.started_at, l.event, l.number) ${compare} (@at, @event, @number)
-         ORDER BY l.started_at ${way}, l.event ${way}, l.number ${way} LIMIT @limit`,
+         ORDER BY l.started_at ${direction}, l.event ${direction}, l.number ${direction} LIMIT @limit`,
       );
     this.#page = { newest: page("DESC", "<"), oldest: page("ASC", ">") };
   }

@@ -256,7 +256,7 @@ export class Endpoints {
   }
 
   #listStatement({ sort, order, tenant, uid }: EndpointQuery): Statement<unknown[], ListedRow> {
-    const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+    const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
     const place = sort === undefined ? "NULL" : SORTED_BY[sort];
     // Look up the place of the last one, because its row stays for days even if it was deleted.
     const last = `SELECT ${SORTED_BY.host}, l.number FROM endpoint l WHERE l.number = @key`;
@@ -269,7 +269,7 @@ export class Endpoints {
     const sql = `SELECT e.*, ${KEYS}, ${place} AS place FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
       WHERE ${beyond} AND e.deleted_at IS NULL
       ${tenant === null ? "" : "AND e.tenant = @tenant"} ${uid === undefined ? "" : "AND e.uid = @uid"}
-      ORDER BY ${sort === undefined ? "" : `place ${way},`} e.number ${way} LIMIT @limit`;
+      ORDER BY ${sort === undefined ? "" : `place ${direction},`} e.number ${direction} LIMIT @limit`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], ListedRow>(sql)));
     return statement;

@@ -89,7 +89,7 @@ export class GroupCommit {
   /** The daemon's own work, in the order of its calls. */
   #queue: Work[] = [];
   readonly #published: TenantTurns<Published>;
-  readonly #rests: Throttle;
+  readonly #throttle: Throttle;
   #events = 0;
   #deliveries = 0;
   #bytes = 0;
@@ -108,7 +108,7 @@ export class GroupCommit {
     this.#db = db;
     this.#options = options;
     this.#published = new TenantTurns(options.shares);
-    this.#rests = new Throttle(options.shares);
+    this.#throttle = new Throttle(options.shares);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#rollback = db.prepare("ROLLBACK");
@@ -156,7 +156,7 @@ export class GroupCommit {
     const now = this.#options.clock.monotonic();
     let wait = this.#lastEnd + GATHER_MS - now;
     if (patient) wait = this.#deliveries < LOAD ? PATIENT_MS : LOAD_PATIENT_MS;
-    const isMuch = this.#bytes > LARGE_BYTES && this.#rests.left(now) === 0;
+    const isMuch = this.#bytes > LARGE_BYTES && this.#throttle.left(now) === 0;
     if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || isMuch) wait = 0;
     if (wait > 0) this.#comeAfter(wait);
     else this.#comeAgain();
@@ -169,7 +169,7 @@ export class GroupCommit {
     const isHeld = this.#holdsLong;
     this.#holdsLong = false;
     const isFull = this.#sinceFull !== null;
-    const rest = this.#rests.left(clock.monotonic());
+    const rest = this.#throttle.left(clock.monotonic());
     const mostBytes = isHeld || isFull || rest > 0 ? LARGE_BYTES : undefined;
     const batch = (this.#sinceFull ?? 0) === 0 ? this.#take(mostBytes) : [];
     if (batch.length > 0) {
@@ -180,7 +180,7 @@ export class GroupCommit {
       const begun = clock.monotonic();
       this.#sinceFull = null;
       log.move();
-      this.#rests.add(clock.monotonic() - begun, clock.monotonic());
+      this.#throttle.add(clock.monotonic() - begun, clock.monotonic());
     }
     const isResting = rest > 0 && batch.length === 0 && this.#sinceFull === null;
     if (this.#waiting > 0 && isResting) this.#comeAfter(rest);
@@ -214,8 +214,8 @@ export class GroupCommit {
     }
     const large = batch.find(({ bytes }) => bytes > LARGE_BYTES);
     this.#ended(begun, large !== undefined);
-    if (large !== undefined) this.#rests.large(large.published!.tenant, this.#lastEnd - begun, this.#lastEnd);
-    for (const { published } of batch.filter(isSmallPublish)) this.#rests.small(published!.tenant, this.#lastEnd);
+    if (large !== undefined) this.#throttle.large(large.published!.tenant, this.#lastEnd - begun, this.#lastEnd);
+    for (const { published } of batch.filter(isSmallPublish)) this.#throttle.small(published!.tenant, this.#lastEnd);
   }
 
   /**
@@ -226,7 +226,7 @@ export class GroupCommit {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);
     if (this.#sinceFull !== null) this.#sinceFull++;
-    else if (this.#options.log.isFull(isLarge && this.#rests.isShared(this.#lastEnd) ? 1 : undefined))
+    else if (this.#options.log.isFull(isLarge && this.#throttle.isShared(this.#lastEnd) ? 1 : undefined))
       this.#sinceFull = 0;
     if (this.#sinceFull !== null) this.#comeAgain();
   }
@@ -251,7 +251,7 @@ export class GroupCommit {
       add(work);
     }
     this.#queue = this.#queue.slice(batch.length);
-    const isShared = this.#rests.isShared(this.#options.clock.monotonic());
+    const isShared = this.#throttle.isShared(this.#options.clock.monotonic());
     const fits = (next: Published) =>
       events + next.work.events <= MAX_EVENTS &&
       deliveries + next.work.deliveries <= MAX_DELIVERIES &&

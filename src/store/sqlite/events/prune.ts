@@ -138,8 +138,8 @@ class Removal {
     this.#some = db.prepare(`DELETE FROM ${table} WHERE event = ? LIMIT ?`);
   }
 
-  run(event: number, rows: number, room: number): number {
-    if (rows === 0 || room === 0) return 0;
-    return (rows <= room ? this.#all.run(event) : this.#some.run(event, room)).changes;
+  run(event: number, rows: number, capacity: number): number {
+    if (rows === 0 || capacity === 0) return 0;
+    return (rows <= capacity ? this.#all.run(event) : this.#some.run(event, capacity)).changes;
   }
 }

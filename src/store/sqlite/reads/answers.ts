@@ -186,7 +186,7 @@ class TenantList {
     const name = `${order} ${sort}`;
     let statement = this.#lists.get(name);
     if (statement === undefined) {
-      const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+      const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
       const places = {
         endpoints: `-(SELECT count(*) FROM endpoint e WHERE ${OF_TENANT})`,
         published: "-coalesce(published, 0)",
@@ -204,7 +204,7 @@ class TenantList {
            SELECT num, name, ${place} AS place, coalesce(published, 0) AS published
            FROM tenant LEFT JOIN busy USING (num) WHERE @tenant IS NULL OR name = @tenant
          )
-         WHERE ${beyond} ORDER BY ${sort === undefined ? "" : sort === "name" ? `name ${way},` : `place ${way},`} num ${way}
+         WHERE ${beyond} ORDER BY ${sort === undefined ? "" : sort === "name" ? `name ${direction},` : `place ${direction},`} num ${direction}
          LIMIT @limit`,
       );
       this.#lists.set(name, statement);

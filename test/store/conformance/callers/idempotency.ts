@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import type { Publication } from "../../../../src/store/store.ts";
-import { addEndpoint, draft, ended, EVERYTHING, newEndpoint, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, draft, ended, EVERYTHING, newEndpoint, publishOne, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const HOUR = 3_600_000;
@@ -24,7 +24,7 @@ export function idempotency(openFresh: OpenFresh): void {
     it("makes one event of callers at the same time, and answers all of them with it", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      const callers = Array.from({ length: 50 }, () => store.events.publish([keyed("k")], START, room));
+      const callers = Array.from({ length: 50 }, () => store.events.publish([keyed("k")], START, withCapacity));
       const publications = (await Promise.all(callers)).flat();
       expect(new Set(publications.map(({ id }) => id)).size).toBe(1);
       expect(publications.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
@@ -35,18 +35,29 @@ export function idempotency(openFresh: OpenFresh): void {
     it("answers as the first time, whatever happened since, also after a crash", async () => {
       const harness = await openFresh();
       await addEndpoint(harness.store);
-      const [first] = await harness.store.events.publish([keyed("k", A, { createdAt: START - 5 })], START, room);
+      const [first] = await harness.store.events.publish(
+        [keyed("k", A, { createdAt: START - 5 })],
+        START,
+        withCapacity,
+      );
       const store = await harness.crash();
       await addEndpoint(store);
-      const [again] = await store.events.publish([keyed("k", A, { createdAt: START + HOUR })], START + HOUR, room);
+      const [again] = await store.events.publish(
+        [keyed("k", A, { createdAt: START + HOUR })],
+        START + HOUR,
+        withCapacity,
+      );
       expect(again).toEqual({ ...first, fresh: [], waiting: [], duplicate: true });
     });
 
     it("refuses the key for another event, and keeps it per tenant", async () => {
       const { store } = await openFresh();
-      await store.events.publish([keyed("k")], START, room);
-      await expect(store.events.publish([keyed("k", B)], START, room)).rejects.toMatchObject({ ...MISMATCH, index: 0 });
-      const [other] = await store.events.publish([keyed("k", B, { tenant: "other" })], START, room);
+      await store.events.publish([keyed("k")], START, withCapacity);
+      await expect(store.events.publish([keyed("k", B)], START, withCapacity)).rejects.toMatchObject({
+        ...MISMATCH,
+        index: 0,
+      });
+      const [other] = await store.events.publish([keyed("k", B, { tenant: "other" })], START, withCapacity);
       expect(other!.duplicate).toBe(false);
     });
 
@@ -54,7 +65,7 @@ export function idempotency(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const drafts = [draft(), keyed("a"), keyed("b", B), keyed("a"), draft()];
-      const publications = await store.events.publish(drafts, START, room);
+      const publications = await store.events.publish(drafts, START, withCapacity);
       expect(publications.map(({ duplicate }) => duplicate)).toEqual([false, false, false, true, false]);
       expect(publications[3]).toEqual({ ...publications[1], fresh: [], waiting: [], duplicate: true });
       expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(4);
@@ -65,7 +76,7 @@ export function idempotency(openFresh: OpenFresh): void {
       await addEndpoint(store);
       await addEndpoint(store, { tenant: "other" });
       const drafts = [keyed("k"), keyed("k", A, { tenant: "other" }), keyed("k", B, { tenant: "third" })];
-      const publications = await store.events.publish(drafts, START, room);
+      const publications = await store.events.publish(drafts, START, withCapacity);
       expect(publications.map(({ duplicate, deliveries }) => [duplicate, deliveries])).toEqual([
         [false, 1],
         [false, 1],
@@ -78,32 +89,32 @@ export function idempotency(openFresh: OpenFresh): void {
 
     it("stores nothing of a request with one mismatch, and says which it is", async () => {
       const { store } = await openFresh();
-      await store.events.publish([keyed("used")], START, room);
+      await store.events.publish([keyed("used")], START, withCapacity);
       for (const bad of [keyed("used", B), keyed("new", B)]) {
-        const refused = store.events.publish([keyed("new"), draft(), bad], START, room);
+        const refused = store.events.publish([keyed("new"), draft(), bad], START, withCapacity);
         await expect(refused).rejects.toMatchObject({ ...MISMATCH, index: 2 });
       }
       expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(1);
-      expect((await store.events.publish([keyed("new", B)], START, room))[0]!.duplicate).toBe(false);
+      expect((await store.events.publish([keyed("new", B)], START, withCapacity))[0]!.duplicate).toBe(false);
     });
 
     it("does not undo what others commit beside a mismatch", async () => {
       const { store } = await openFresh();
-      await store.events.publish([keyed("k")], START, room);
-      const beside = [publishOne(store), store.events.publish([keyed("k", B)], START, room), publishOne(store)];
+      await store.events.publish([keyed("k")], START, withCapacity);
+      const beside = [publishOne(store), store.events.publish([keyed("k", B)], START, withCapacity), publishOne(store)];
       const results = await Promise.allSettled(beside);
       expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     });
 
     it("knows the key until it expires, and not longer", async () => {
       const { store } = await openFresh();
-      const [first] = await store.events.publish([keyed("k")], START, room);
-      expect((await store.events.publish([keyed("k")], EXPIRES - 1, room))[0]!.id).toBe(first!.id);
+      const [first] = await store.events.publish([keyed("k")], START, withCapacity);
+      expect((await store.events.publish([keyed("k")], EXPIRES - 1, withCapacity))[0]!.id).toBe(first!.id);
       const later = { idempotency: { key: "k", fingerprint: B, expiresAt: EXPIRES + HOUR } };
-      const [second] = await store.events.publish([draft(later)], EXPIRES, room);
+      const [second] = await store.events.publish([draft(later)], EXPIRES, withCapacity);
       expect(second).toMatchObject({ duplicate: false });
       expect(second!.id).not.toBe(first!.id);
-      expect((await store.events.publish([draft(later)], EXPIRES, room))[0]!.id).toBe(second!.id);
+      expect((await store.events.publish([draft(later)], EXPIRES, withCapacity))[0]!.id).toBe(second!.id);
     });
   });
 
@@ -137,9 +148,9 @@ export function idempotency(openFresh: OpenFresh): void {
     it("may be a batch under the key of one of its events, and is then known under it as a whole", async () => {
       const { store } = await openFresh();
       const batch = { ...request("k", B), answer: (all: readonly Publication[]) => String(all.length) };
-      await store.events.publish([keyed("k"), keyed("other")], START, room, batch);
+      await store.events.publish([keyed("k"), keyed("other")], START, withCapacity, batch);
       expect(await store.idempotency.recall(request("k", B), START)).toBe("2");
-      await expect(store.events.publish([keyed("k")], START, room)).rejects.toMatchObject(MISMATCH);
+      await expect(store.events.publish([keyed("k")], START, withCapacity)).rejects.toMatchObject(MISMATCH);
       expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(2);
     });
 
@@ -147,7 +158,9 @@ export function idempotency(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const batch = { ...request("batch"), answer: (all: readonly Publication[]) => String(all.length) };
-      const [{ id, fresh }] = (await store.events.publish([draft(), draft()], START, room, batch)) as [Publication];
+      const [{ id, fresh }] = (await store.events.publish([draft(), draft()], START, withCapacity, batch)) as [
+        Publication,
+      ];
       expect(await store.idempotency.recall(request("batch"), START)).toBe("2");
 
       const replay = (key: string) => {
@@ -171,7 +184,7 @@ export function idempotency(openFresh: OpenFresh): void {
     it("are forgotten 500 at a time, and only they", async () => {
       const { store } = await openFresh();
       const drafts = Array.from({ length: 700 }, (_, at) => keyed(`k${at}`));
-      await store.events.publish(drafts, START, room);
+      await store.events.publish(drafts, START, withCapacity);
       await store.idempotency.remember({ ...request("kept"), expiresAt: EXPIRES + 1 }, "kept");
       expect(await store.idempotency.prune(EXPIRES - 1)).toBe(0);
       expect(await store.idempotency.recall(request("k1"), START)).not.toBeNull();

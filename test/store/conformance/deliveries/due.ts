@@ -2,7 +2,17 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DuePage } from "../../../../src/store/store.ts";
 import type { Position } from "../../../../src/domain/deliveries/delivery.ts";
-import { addEndpoint, again, BEGINNING, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  again,
+  BEGINNING,
+  draft,
+  dueNow,
+  withoutCapacity,
+  publishOne,
+  withCapacity,
+  START,
+} from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function reading(openFresh: OpenFresh): void {
@@ -10,7 +20,7 @@ export function reading(openFresh: OpenFresh): void {
     it("reads in order of due time and event, and says when the next one falls due", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const published = await store.events.publish(Array(3).fill(draft()), START, room);
+      const published = await store.events.publish(Array(3).fill(draft()), START, withCapacity);
       const [a, b, c] = published.flatMap((publication) => publication.fresh);
       await store.deliveries.record([again(a!, START + 500), again(b!, START + 100), again(c!, START + 100)]);
       const page = await store.deliveries.due(endpoint, BEGINNING, START + 100, 10);
@@ -32,11 +42,11 @@ export function reading(openFresh: OpenFresh): void {
       const endpoint = await addEndpoint(store);
       const tried = 1500;
       for (let at = 0; at < tried; at += 500) {
-        const published = await store.events.publish(Array(500).fill(draft()), START, room);
+        const published = await store.events.publish(Array(500).fill(draft()), START, withCapacity);
         await store.deliveries.record(published.flatMap(({ fresh }) => fresh).map((claim) => again(claim, START)));
       }
-      const first = await store.events.publish(Array(5).fill(draft()), START, noRoom);
-      await store.events.publish([draft()], START + 1, noRoom);
+      const first = await store.events.publish(Array(5).fill(draft()), START, withoutCapacity);
+      await store.events.publish([draft()], START + 1, withoutCapacity);
       const seen: string[] = [];
       let after: Position | null = BEGINNING;
       for (let reads = 0; after !== null && reads < 20; reads++) {
@@ -51,7 +61,7 @@ export function reading(openFresh: OpenFresh): void {
     it("takes positions before and after all events of an instant", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      await store.events.publish([draft()], START, noRoom);
+      await store.events.publish([draft()], START, withoutCapacity);
       const read = async (after: Position) => (await store.deliveries.due(endpoint, after, Infinity, 10)).claims.length;
       expect(await read({ dueAt: START, event: "" })).toBe(1);
       expect(await read({ dueAt: START, event: "~" })).toBe(0);
@@ -67,7 +77,7 @@ export function reading(openFresh: OpenFresh): void {
           fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 12 }),
           fc.integer({ min: 1, max: 5 }),
           async (delays, limit) => {
-            for (const delay of delays) await store.events.publish([draft()], START + delay, noRoom);
+            for (const delay of delays) await store.events.publish([draft()], START + delay, withoutCapacity);
             const all = await dueNow(store, endpoint);
             const seen: string[] = [];
             let after: Position = BEGINNING;
@@ -90,8 +100,8 @@ export function reading(openFresh: OpenFresh): void {
       const second = await addEndpoint(store, { events: ["goal.achieved"] });
       await addEndpoint(store, { events: ["carbon.threshold"] });
       await publishOne(store, { type: "carbon.threshold" });
-      for (const now of [START + 20, START + 10]) await store.events.publish([draft()], now, noRoom);
-      await store.events.publish([draft({ type: "goal.achieved" })], START + 30, noRoom);
+      for (const now of [START + 20, START + 10]) await store.events.publish([draft()], now, withoutCapacity);
+      await store.events.publish([draft({ type: "goal.achieved" })], START + 30, withoutCapacity);
       const all = await store.deliveries.earliestDue(null, 9);
       expect([...all].sort()).toEqual(
         [
@@ -109,8 +119,8 @@ export function reading(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       await addEndpoint(store, { events: ["goal.achieved"] });
-      await store.events.publish([draft({ type: "goal.achieved" })], START, noRoom);
-      const published = await store.events.publish(Array(501).fill(draft()), START, noRoom);
+      await store.events.publish([draft({ type: "goal.achieved" })], START, withoutCapacity);
+      const published = await store.events.publish(Array(501).fill(draft()), START, withoutCapacity);
       const page = await store.deliveries.waiting(endpoint, BEGINNING, 1000);
       expect(page.map(({ event }) => event)).toEqual(published.slice(0, 500).map(({ id }) => id));
       const [claim] = await dueNow(store, endpoint);
@@ -124,7 +134,7 @@ export function reading(openFresh: OpenFresh): void {
     it("lists what was handed over and not recorded, and nothing else, page by page", async () => {
       const { store } = await openFresh();
       const [first, second] = [await addEndpoint(store), await addEndpoint(store)];
-      await store.events.publish([draft()], START, noRoom);
+      await store.events.publish([draft()], START, withoutCapacity);
       const a = (await publishOne(store)).fresh;
       const b = (await publishOne(store)).fresh;
       await store.deliveries.record([again(a[0]!, START)]);
@@ -145,7 +155,7 @@ export function reading(openFresh: OpenFresh): void {
       const types = ["transaction.enriched", "goal.achieved", "carbon.threshold"];
       const ids = await Promise.all(types.map((type) => addEndpoint(store, { events: [type] })));
       for (const [at, type] of types.slice(0, 2).entries()) {
-        await store.events.publish(Array(3).fill(draft({ type })), START + at, noRoom);
+        await store.events.publish(Array(3).fill(draft({ type })), START + at, withoutCapacity);
       }
       const asked = [...ids, "ep_00000000000000000000000000", ids[0]!].map(
         (id, at) => [id, BEGINNING, START + (at % 2), at + 1] as const,

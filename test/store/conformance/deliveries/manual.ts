@@ -12,7 +12,7 @@ import {
   EVERYTHING,
   failed,
   publishOne,
-  room,
+  withCapacity,
   START,
   timedOut,
 } from "../../fixtures.ts";
@@ -241,7 +241,7 @@ export function manualAttempts(openFresh: OpenFresh): void {
     it("is what a test event to a disabled endpoint is after a crash", async () => {
       const opened = await openFresh();
       const endpoint = await addEndpoint(opened.store, { enabled: false });
-      const [{ fresh }] = (await opened.store.events.publish([draft({ testFor: endpoint })], START, room)) as [
+      const [{ fresh }] = (await opened.store.events.publish([draft({ testFor: endpoint })], START, withCapacity)) as [
         Publication,
       ];
       const { delivery } = fresh[0]!;
@@ -267,7 +267,7 @@ export function manualAttempts(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       await addEndpoint(store);
-      const published = await store.events.publish(Array(3).fill(draft()), START, room);
+      const published = await store.events.publish(Array(3).fill(draft()), START, withCapacity);
       const claims = published.flatMap(({ fresh }) => fresh);
       await store.deliveries.record(claims.map(failed));
       for (const { delivery } of claims) await store.deliveries.requestAttempt(null, delivery, START);

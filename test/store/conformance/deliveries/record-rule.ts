@@ -4,7 +4,7 @@ import { isOpen, type Claim, type Verdict } from "../../../../src/domain/deliver
 import { afterAttempt, answersRequest, type DeliveryState } from "../../../../src/domain/deliveries/record.ts";
 import type { EndedAttempt, Store } from "../../../../src/store/store.ts";
 import { Random } from "../../../sim/random.ts";
-import { addEndpoint, answered, draft, dueNow, noRoom, room, START } from "../../fixtures.ts";
+import { addEndpoint, answered, draft, dueNow, withoutCapacity, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const TRIGGERS: readonly Trigger[] = ["ladder", "replay", "manual", "test"];
@@ -23,7 +23,7 @@ export function followsTheRule(openFresh: OpenFresh, seeds: readonly number[]): 
 
 async function follow(store: Store, endpoint: string, random: Random): Promise<void> {
   const isFresh = random.chance(0.5);
-  const [published] = await store.events.publish([draft()], START, isFresh ? room : noRoom);
+  const [published] = await store.events.publish([draft()], START, isFresh ? withCapacity : withoutCapacity);
   const event = published!.id;
   const delivery = (await store.reads.getEvent(null, event))!.deliveries[0]!.id;
   let state: DeliveryState = {

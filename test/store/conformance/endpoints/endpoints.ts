@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { EndpointSettings } from "../../../../src/domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../../src/domain/errors.ts";
-import { addEndpoint, draft, dueNow, EVERYTHING, newEndpoint, noRoom, publishOne, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  draft,
+  dueNow,
+  EVERYTHING,
+  newEndpoint,
+  withoutCapacity,
+  publishOne,
+  START,
+} from "../../fixtures.ts";
 import { EVERY_SETTING } from "../../every-setting.ts";
 import type { OpenFresh } from "../../stores.ts";
 
@@ -175,7 +184,7 @@ export function endpoints(openFresh: OpenFresh): void {
       const id = await addEndpoint(store);
       const enabled = (value: boolean, whenDisabled: "hold" | "skip" = "hold") =>
         store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: value, whenDisabled }), START);
-      const before = (await store.events.publish([draft()], START, noRoom))[0]!;
+      const before = (await store.events.publish([draft()], START, withoutCapacity))[0]!;
       await enabled(false);
       const meanwhile = await publishOne(store);
       expect(meanwhile).toMatchObject({ deliveries: 1, fresh: [], waiting: [{ endpoint: id }] });
@@ -194,7 +203,7 @@ export function endpoints(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       const other = await addEndpoint(store);
-      const published = await store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      const published = await store.events.publish(Array(1203).fill(draft()), START, withoutCapacity);
       const fresh = await publishOne(store);
       expect(await store.endpoints.delete("default", id, START + 1)).toBe(true);
       expect(await store.endpoints.delete("default", id, START + 1)).toBe(false);

@@ -9,9 +9,9 @@ import {
   ended,
   EVERYTHING,
   failed,
-  noRoom,
+  withoutCapacity,
   publishOne,
-  room,
+  withCapacity,
   START,
 } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -63,7 +63,7 @@ export function health(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
       await addEndpoint(store);
-      await store.events.publish(Array(3).fill(draft()), START, noRoom);
+      await store.events.publish(Array(3).fill(draft()), START, withoutCapacity);
       const fresh = (await publishOne(store)).fresh.find(({ endpoint }) => endpoint === id)!;
       const gone = (await publishOne(store)).fresh.find(({ endpoint }) => endpoint === id)!;
       const test = (await publishOne(store, { testFor: id })).fresh[0]!;
@@ -126,7 +126,7 @@ export function health(openFresh: OpenFresh): void {
       const { store, clock } = await openFresh();
       const id = await addEndpoint(store);
       const onWire = (await publishOne(store)).fresh[0]!;
-      const held = await store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      const held = await store.events.publish(Array(1203).fill(draft()), START, withoutCapacity);
       await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
       // This change does not enable the endpoint, so it cancels nothing.
       await store.endpoints.update(null, id, (settings) => settings, START, "cancel");
@@ -135,7 +135,7 @@ export function health(openFresh: OpenFresh): void {
       const status = async (event: string) => (await store.reads.getEvent(null, event))!.deliveries[0]!.status;
       expect([await status(onWire.event), await status(held[1202]!.id)]).toEqual(["cancelled", "cancelled"]);
       expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 0, held: 0 });
-      const later = await store.events.publish([draft(), draft()], START, noRoom);
+      const later = await store.events.publish([draft(), draft()], START, withoutCapacity);
       expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 2 });
       // Until all rows are rewritten, none can be read or replayed.
       expect(await store.deliveries.due(id, { dueAt: 0, event: "" }, START, 10)).toMatchObject({
@@ -159,7 +159,7 @@ export function health(openFresh: OpenFresh): void {
       const id = await addEndpoint(store);
       const failure = (await publishOne(store)).fresh[0]!;
       await store.deliveries.record([failed(failure)]);
-      await store.events.publish(Array(700).fill(draft()), START, noRoom);
+      await store.events.publish(Array(700).fill(draft()), START, withoutCapacity);
       await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
       const cancelling = store.endpoints.update(
         null,
@@ -179,7 +179,7 @@ export function health(openFresh: OpenFresh): void {
     it("goes on through other changes of the endpoint", async () => {
       const { store, clock } = await openFresh();
       const id = await addEndpoint(store);
-      await store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      await store.events.publish(Array(1203).fill(draft()), START, withoutCapacity);
       await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
       // The second change happens before the first has rewritten all rows.
       await Promise.all([
@@ -194,14 +194,17 @@ export function health(openFresh: OpenFresh): void {
     it("takes in what was held and cancelled while it was under way, also what is due before the rest", async () => {
       const { store, clock } = await openFresh();
       const id = await addEndpoint(store);
-      const published = await store.events.publish(Array(1203).fill(draft()), START, room);
+      const published = await store.events.publish(Array(1203).fill(draft()), START, withCapacity);
       await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + 60 * MINUTE)));
       const enable = (enabled: boolean) =>
         store.endpoints.update(null, id, (settings) => ({ ...settings, enabled }), START, "cancel");
       await enable(false);
       await enable(true);
       // Some rows are rewritten by now. The deliveries held from here on are due before those.
-      const [, held] = await Promise.all([enable(false), store.events.publish([draft(), draft()], START, noRoom)]);
+      const [, held] = await Promise.all([
+        enable(false),
+        store.events.publish([draft(), draft()], START, withoutCapacity),
+      ]);
       await enable(true);
       await whenCancelled(store, clock, id);
       expect(await dueNow(store, id)).toEqual([]);
@@ -230,7 +233,7 @@ export function health(openFresh: OpenFresh): void {
     it("goes on after a crash", async () => {
       const harness = await openFresh();
       const id = await addEndpoint(harness.store);
-      await harness.store.events.publish(Array(1203).fill(draft()), START, noRoom);
+      await harness.store.events.publish(Array(1203).fill(draft()), START, withoutCapacity);
       await harness.store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
       await harness.store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
       const store = await harness.crash();
@@ -246,7 +249,8 @@ export function healthOfMany(openFresh: OpenFresh): void {
     it("counts to ten thousand and no further", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
-      for (let batch = 0; batch < 11; batch++) await store.events.publish(Array(1000).fill(draft()), START, noRoom);
+      for (let batch = 0; batch < 11; batch++)
+        await store.events.publish(Array(1000).fill(draft()), START, withoutCapacity);
       expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 10_000 });
     });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import type { FilterDocument } from "../../../../src/domain/events/filter/filter.ts";
-import { addEndpoint, draft, EVERYTHING, failed, noRoom, publishOne, START } from "../../fixtures.ts";
+import { addEndpoint, draft, EVERYTHING, failed, withoutCapacity, publishOne, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 function about(data: object, more: Partial<EventDraft> = {}): EventDraft {
@@ -23,7 +23,7 @@ export function filters(openFresh: OpenFresh): void {
         about({ amount: 5, currency: "EUR" }),
         about({ amount: 5, currency: "USD" }, { labels: { publisherId: null, tags: ["vip"] } }),
       ];
-      const published = await store.events.publish(drafts, START, noRoom);
+      const published = await store.events.publish(drafts, START, withoutCapacity);
       const reached = published.map(({ waiting }) => waiting.map(({ endpoint }) => endpoints.indexOf(endpoint)));
       expect(reached).toEqual([
         [0, 1, 3, 5],
@@ -56,9 +56,9 @@ export function filters(openFresh: OpenFresh): void {
     it("leave an event that nobody takes without deliveries, and a test goes out all the same", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store, { filter: large });
-      const [none] = await store.events.publish([about({})], START, noRoom);
+      const [none] = await store.events.publish([about({})], START, withoutCapacity);
       expect((await store.reads.getEvent(null, none!.id))!.status).toBe("unmatched");
-      const [test] = await store.events.publish([about({}, { testFor: endpoint })], START, noRoom);
+      const [test] = await store.events.publish([about({}, { testFor: endpoint })], START, withoutCapacity);
       expect(test!.deliveries).toBe(1);
     });
 
@@ -66,7 +66,11 @@ export function filters(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const labels = { publisherId: null, tags: ["vip"] };
       const big = about({ ...euro, note: "x".repeat(100_000) });
-      await store.events.publish([about(euro), about({ amount: 5 }, { labels }), big, big, big], START, noRoom);
+      await store.events.publish(
+        [about(euro), about({ amount: 5 }, { labels }), big, big, big],
+        START,
+        withoutCapacity,
+      );
       const endpoint = await addEndpoint(store, { filter: { data: { amount: 5 } } });
       const matched = async (filter: FilterDocument | null) => {
         await store.endpoints.update(null, endpoint, (before) => ({ ...before, filter }), START);

@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { parseDataFilter } from "../../../../src/domain/events/data-filter.ts";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import type { Publication, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, delivered, draft, dueNow, EVERYTHING, noRoom, publishOne, room, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  delivered,
+  draft,
+  dueNow,
+  EVERYTHING,
+  withoutCapacity,
+  publishOne,
+  withCapacity,
+  START,
+} from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const EVENTS = 60;
@@ -34,7 +44,7 @@ export function largeBatches(openFresh: OpenFresh): void {
     it("is sent and shown byte for byte, also after a crash", async () => {
       const harness = await openFresh();
       const endpoint = await addEndpoint(harness.store);
-      const published = await harness.store.events.publish(large(), START, room);
+      const published = await harness.store.events.publish(large(), START, withCapacity);
       expect(asText(published.map(({ fresh }) => fresh[0]!))).toEqual(bodies(published));
       const claims = await dueNow(await harness.crash(), endpoint);
       expect(claims.map(({ event, corrupt }) => [event, corrupt ?? false])).toEqual(
@@ -54,7 +64,7 @@ export function largeBatches(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const state = { done: false };
-      const publishing = store.events.publish(large(), START, noRoom).finally(() => (state.done = true));
+      const publishing = store.events.publish(large(), START, withoutCapacity).finally(() => (state.done = true));
       const between: string[] = [];
       const seen = new Set<number>();
       while (!state.done) {
@@ -78,24 +88,24 @@ export function largeBatches(openFresh: OpenFresh): void {
     it("stores nothing twice of what it repeats, and nothing of what is refused", async () => {
       const { store } = await openFresh({ maxPendingPerTenant: EVENTS + 20 });
       await addEndpoint(store);
-      const before = await store.events.publish(large(keyed).slice(10, 30), START, room);
-      const published = await store.events.publish(large(keyed), START, room);
+      const before = await store.events.publish(large(keyed).slice(10, 30), START, withCapacity);
+      const published = await store.events.publish(large(keyed), START, withCapacity);
       expect(published.slice(10, 30).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
-      const repeated = await store.events.publish(large(keyed), START, room);
+      const repeated = await store.events.publish(large(keyed), START, withCapacity);
       expect(repeated.map(({ id, duplicate }) => [id, duplicate])).toEqual(published.map(({ id }) => [id, true]));
       const misused = { ...keyed(7).idempotency, fingerprint: Buffer.alloc(32, 99) };
       const other = large((at) => (at === 40 ? { idempotency: misused } : {}));
-      await expect(store.events.publish(other, START, room)).rejects.toMatchObject({
+      await expect(store.events.publish(other, START, withCapacity)).rejects.toMatchObject({
         code: "idempotency_mismatch",
       });
-      await expect(store.events.publish(large(), START, room)).rejects.toMatchObject({ code: "overloaded" });
+      await expect(store.events.publish(large(), START, withCapacity)).rejects.toMatchObject({ code: "overloaded" });
       expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(EVENTS);
       for (const at of [0, 20, 59]) expect(await saidBy(store, published[at]!.id)).toBe(textOf(at));
     });
 
     it("is found by what it says, and is no more once it was erased or pruned", async () => {
       const { store } = await openFresh();
-      const published = await store.events.publish(large(), START, room);
+      const published = await store.events.publish(large(), START, withCapacity);
       const found = async (filter: string) => {
         const data = parseDataFilter(filter)!;
         return (await store.reads.listEvents({ ...EVERYTHING, data })).data.map(({ id }) => id);
@@ -119,7 +129,7 @@ export function largeBatches(openFresh: OpenFresh): void {
     it("is settled like any other", async () => {
       const harness = await openFresh();
       const endpoint = await addEndpoint(harness.store);
-      const published = await harness.store.events.publish(large(), START, room);
+      const published = await harness.store.events.publish(large(), START, withCapacity);
       await harness.store.deliveries.record(published.slice(1).map(({ fresh }) => delivered(fresh[0]!)));
       const store = await harness.reopen();
       expect((await dueNow(store, endpoint)).map(({ event }) => event)).toEqual([published[0]!.id]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addEndpoint, draft, EVERYTHING, noRoom, publishOne, START } from "../../fixtures.ts";
+import { addEndpoint, draft, EVERYTHING, withoutCapacity, publishOne, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function patterns(openFresh: OpenFresh): void {
@@ -13,7 +13,7 @@ export function patterns(openFresh: OpenFresh): void {
       const endpoints: string[] = [];
       for (const events of chosen) endpoints.push(await addEndpoint(store, { events }));
       await addEndpoint(store, { tenant: "other", events: ["*"] });
-      const published = await store.events.publish(drafts, START, noRoom);
+      const published = await store.events.publish(drafts, START, withoutCapacity);
       const reached = published.map(({ waiting }) => waiting.map(({ endpoint }) => endpoints.indexOf(endpoint)));
       expect(reached).toEqual([
         [0, 1, 4],
@@ -68,7 +68,7 @@ export function patterns(openFresh: OpenFresh): void {
 
     it("say which events an endpoint never had, when they are back-filled", async () => {
       const { store } = await openFresh();
-      await store.events.publish(drafts, START, noRoom);
+      await store.events.publish(drafts, START, withoutCapacity);
       const endpoint = await addEndpoint(store, { events: ["budget.*", "goal.achieved"] });
       const matched = async (type?: string) => {
         const filter = { test: false, missing: true, endpoint, ...(type !== undefined && { type }) };

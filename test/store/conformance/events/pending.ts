@@ -10,7 +10,7 @@ import {
   EVERYTHING,
   failed,
   publishOne,
-  room,
+  withCapacity,
   START,
 } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -50,7 +50,7 @@ export function pending(openFresh: OpenFresh): void {
 
     it("refuses for good what is more by itself, and says of whom", async () => {
       const { store } = await open();
-      const refused = store.events.publish(Array(LIMIT + 1).fill(draft()), START, room);
+      const refused = store.events.publish(Array(LIMIT + 1).fill(draft()), START, withCapacity);
       await expect(refused).rejects.toMatchObject({
         code: "validation_failed",
         message: expect.stringContaining("the tenant default may have at most 6 pending"),
@@ -62,10 +62,10 @@ export function pending(openFresh: OpenFresh): void {
     it("refuses a request as a whole, and nothing that makes no delivery", async () => {
       const { store, endpoint } = await open();
       const key = { idempotency: { key: "k", fingerprint: Buffer.alloc(32), expiresAt: START + 1 } };
-      await store.events.publish([draft(key), ...Array(LIMIT - 2).fill(draft())], START, room);
-      await expect(store.events.publish([draft(), draft()], START, room)).rejects.toMatchObject(TOO_MANY);
+      await store.events.publish([draft(key), ...Array(LIMIT - 2).fill(draft())], START, withCapacity);
+      await expect(store.events.publish([draft(), draft()], START, withCapacity)).rejects.toMatchObject(TOO_MANY);
       expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(LIMIT - 1);
-      const [again] = await store.events.publish([draft(key), draft()], START, room);
+      const [again] = await store.events.publish([draft(key), draft()], START, withCapacity);
       expect(again!.duplicate).toBe(true);
       await publishOne(store, { type: "goal.achieved" });
       await publishOne(store, { testFor: endpoint });
@@ -74,7 +74,7 @@ export function pending(openFresh: OpenFresh): void {
 
     it("gives room for what was delivered, has failed or was cancelled, and takes it for a replay", async () => {
       const { store, endpoint } = await open();
-      const [one, two, three] = (await store.events.publish([draft(), draft(), draft()], START, room)).map(
+      const [one, two, three] = (await store.events.publish([draft(), draft(), draft()], START, withCapacity)).map(
         ({ fresh }) => fresh[0]!,
       );
       await store.deliveries.record([delivered(one!), failed(two!), again(three!, START + 1)]);
@@ -91,7 +91,7 @@ export function pending(openFresh: OpenFresh): void {
 
     it("counts what a stop or a crash left, fresh or waiting", async () => {
       const { harness, store } = await open();
-      const [first] = await store.events.publish([draft(), draft()], START, room);
+      const [first] = await store.events.publish([draft(), draft()], START, withCapacity);
       await store.deliveries.record([again(first!.fresh[0]!, START + 1)]);
       expect(await roomOf(await harness.crash())).toBe(LIMIT - 2);
       await expect(publishOne(await harness.reopen())).rejects.toMatchObject(TOO_MANY);
@@ -112,20 +112,20 @@ export function pending(openFresh: OpenFresh): void {
       const { store } = await openFresh({ shares });
       await addEndpoint(store);
       await addEndpoint(store, { tenant: "other" });
-      await store.events.publish([draft(), draft()], START, room);
+      await store.events.publish([draft(), draft()], START, withCapacity);
       set(LIMIT);
       expect(await roomOf(store)).toBe(LIMIT - 2);
       set(LIMIT + 1);
       expect(await roomOf(store)).toBe(1);
-      await store.events.publish(Array(100).fill(draft({ tenant: "other" })), START, room);
+      await store.events.publish(Array(100).fill(draft({ tenant: "other" })), START, withCapacity);
       set(0);
-      await store.events.publish(Array(100).fill(draft()), START, room);
+      await store.events.publish(Array(100).fill(draft()), START, withCapacity);
     });
 
     it("is none unless it is set", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      await store.events.publish(Array(100).fill(draft()), START, room);
+      await store.events.publish(Array(100).fill(draft()), START, withCapacity);
       await publishOne(store);
     });
   });

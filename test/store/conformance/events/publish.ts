@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { isId } from "../../../../src/domain/id.ts";
-import { addEndpoint, delivered, draft, dueNow, EVERYTHING, noRoom, publishOne, room, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  delivered,
+  draft,
+  dueNow,
+  EVERYTHING,
+  withoutCapacity,
+  publishOne,
+  withCapacity,
+  START,
+} from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function publishing(openFresh: OpenFresh): void {
@@ -36,7 +46,7 @@ export function publishing(openFresh: OpenFresh): void {
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
       const traces = [{ traceparent, tracestate: "a=b c,d=e" }, { traceparent, tracestate: null }, undefined];
       const drafts = traces.map((trace) => draft({ trace }));
-      const published = await harness.store.events.publish(drafts, START, room);
+      const published = await harness.store.events.publish(drafts, START, withCapacity);
       expect(published.map(({ fresh }) => fresh[0]!.trace)).toEqual(traces);
       expect((await dueNow(await harness.crash(), endpoint)).map(({ trace }) => trace)).toEqual(traces);
     });
@@ -44,7 +54,7 @@ export function publishing(openFresh: OpenFresh): void {
     it("leaves on disk, due now, what memory has no room for", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [publication] = await store.events.publish([draft()], START, noRoom);
+      const [publication] = await store.events.publish([draft()], START, withoutCapacity);
       expect(publication!.fresh).toEqual([]);
       expect(publication!.waiting).toEqual([{ endpoint, event: publication!.id, dueAt: START }]);
       const claims = await dueNow(store, endpoint, START);
@@ -56,7 +66,7 @@ export function publishing(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       for (let at = 0; at < 21; at++) await addEndpoint(store);
       const drafts = Array.from({ length: 1000 }, () => draft());
-      const refused = store.events.publish(drafts, START, noRoom);
+      const refused = store.events.publish(drafts, START, withoutCapacity);
       await expect(refused).rejects.toMatchObject({ errors: [{ code: "fan_out_too_large", pointer: "/events" }] });
       expect((await store.reads.listEvents(EVERYTHING)).data).toEqual([]);
     });
@@ -66,7 +76,7 @@ export function publishing(openFresh: OpenFresh): void {
       for (let at = 0; at < 19; at++) await addEndpoint(store);
       for (let at = 0; at < 2; at++) await addEndpoint(store, { enabled: false, whenDisabled: "skip" });
       const drafts = Array.from({ length: 1000 }, () => draft());
-      const published = await store.events.publish(drafts, START, noRoom);
+      const published = await store.events.publish(drafts, START, withoutCapacity);
       expect(published.every(({ deliveries }) => deliveries === 19)).toBe(true);
     });
 
@@ -82,15 +92,15 @@ export function publishing(openFresh: OpenFresh): void {
         return draft({ data, idempotency: { key: `k${n}`, fingerprint, expiresAt: START + 86_400_000 } });
       };
       const drafts = Array.from({ length: 1000 }, (__, n) => keyed(n));
-      const first = await store.events.publish(drafts, START, noRoom);
+      const first = await store.events.publish(drafts, START, withoutCapacity);
       await addEndpoint(store);
-      const again = await store.events.publish(drafts, START + 1, noRoom);
+      const again = await store.events.publish(drafts, START + 1, withoutCapacity);
       expect(again).toEqual(first.map((one) => ({ ...one, fresh: [], waiting: [], duplicate: true })));
       // Only the new event counts against the fan-out limit.
-      const [, added] = await store.events.publish([drafts[0]!, keyed(1000)], START + 2, noRoom);
+      const [, added] = await store.events.publish([drafts[0]!, keyed(1000)], START + 2, withoutCapacity);
       expect(added).toMatchObject({ deliveries: 21, duplicate: false });
       const tooMany = Array.from({ length: 1000 }, (__, n) => keyed(1001 + n));
-      const refused = store.events.publish(tooMany, START + 3, noRoom);
+      const refused = store.events.publish(tooMany, START + 3, withoutCapacity);
       await expect(refused).rejects.toMatchObject({ errors: [{ code: "fan_out_too_large", pointer: "/events" }] });
     });
 
@@ -98,7 +108,7 @@ export function publishing(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const ids: string[] = [];
       for (const now of [START, START, START - 3_600_000, START + 1]) {
-        const publications = await store.events.publish([draft(), draft()], now, room);
+        const publications = await store.events.publish([draft(), draft()], now, withCapacity);
         ids.push(...publications.map((publication) => publication.id));
       }
       expect(ids).toEqual([...ids].sort());
@@ -138,7 +148,7 @@ export function publishing(openFresh: OpenFresh): void {
     it("turns what a stopped process held in memory into waiting deliveries", async () => {
       const harness = await openFresh();
       const endpoint = await addEndpoint(harness.store);
-      const publications = await harness.store.events.publish(Array(1203).fill(draft()), START, room);
+      const publications = await harness.store.events.publish(Array(1203).fill(draft()), START, withCapacity);
       const store = await harness.reopen();
       const claims = (await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, START, 2000)).claims;
       expect(claims.map((claim) => claim.event)).toEqual(publications.map((publication) => publication.id));
@@ -148,7 +158,7 @@ export function publishing(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const requests = Array.from({ length: 60 }, (_, index) =>
-        store.events.publish(Array(index % 9).fill(draft()), START, room),
+        store.events.publish(Array(index % 9).fill(draft()), START, withCapacity),
       );
       const ids = (await Promise.all(requests)).flat().map((publication) => publication.id);
       expect(ids).toEqual([...ids].sort());

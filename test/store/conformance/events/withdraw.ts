@@ -11,9 +11,9 @@ import {
   EVERYTHING,
   failed,
   newEndpoint,
-  noRoom,
+  withoutCapacity,
   publishOne,
-  room,
+  withCapacity,
   START,
 } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -187,7 +187,7 @@ export function withdrawing(openFresh: OpenFresh): void {
     it("leaves other events alone", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      const [mine, other] = await store.events.publish([draft(), draft()], START, room);
+      const [mine, other] = await store.events.publish([draft(), draft()], START, withCapacity);
       await store.deliveries.record([delivered(other!.fresh[0]!)]);
       await store.events.erase(null, mine!.id, START);
       const event = await store.reads.getEvent(null, other!.id);
@@ -202,7 +202,7 @@ export function withdrawingMany(openFresh: OpenFresh): void {
     it("reaches every delivery of a large fan-out", async () => {
       const { store } = await openFresh();
       for (let index = 0; index < 1001; index++) await store.endpoints.add(...anEndpoint(index));
-      const [published] = await store.events.publish([draft()], START, noRoom);
+      const [published] = await store.events.publish([draft()], START, withoutCapacity);
       expect(await store.events.cancel(null, published!.id, null)).toMatchObject({ cancelled: 1001 });
       expect(await store.deliveries.earliestDue(null, 2000)).toEqual(new Map());
     });

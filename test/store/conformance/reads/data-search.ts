@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseDataFilter } from "../../../../src/domain/events/data-filter.ts";
 import type { DeliveryQuery, EventQuery, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, delivered, draft, failed, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, failed, publishOne, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const MINUTE_MS = 60_000;
@@ -107,7 +107,7 @@ export function dataSearch(openFresh: OpenFresh): void {
       const padding = "*?[]7%_".repeat(9000);
       const ids: string[] = [];
       for (const value of values) {
-        const [found] = await store.events.publish([draft(says({ padding, deep: [{ value }] }))], START, room);
+        const [found] = await store.events.publish([draft(says({ padding, deep: [{ value }] }))], START, withCapacity);
         ids.push(found!.id);
       }
       for (const [at, value] of values.entries()) {
@@ -124,7 +124,7 @@ export function dataSearch(openFresh: OpenFresh): void {
             draft(says({ n: index % 10, batch, customer: `customer-000${index % 10}` })),
           ),
           START + batch * MINUTE_MS,
-          room,
+          withCapacity,
         );
       const ids: string[] = [];
       for (let batch = 0; batch < 20; batch++) {

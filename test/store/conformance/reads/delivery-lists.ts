@@ -10,7 +10,7 @@ import {
   EVERYTHING,
   failed,
   publishOne,
-  room,
+  withCapacity,
   START,
   timedOut,
 } from "../../fixtures.ts";
@@ -181,7 +181,7 @@ export function deliveryLists(openFresh: OpenFresh): void {
       const { delivery } = fresh[0]!;
       const attempt = (await store.reads.listAttempts({ ...EVERYTHING, event: id }))!.data[0]!.id;
       const other = { ...EVERYTHING, tenant: "other" };
-      await store.events.publish([draft({ tenant: "other" })], START, room);
+      await store.events.publish([draft({ tenant: "other" })], START, withCapacity);
       expect(await store.reads.getDelivery("other", delivery)).toBeNull();
       expect(await store.reads.getAttempt("other", attempt)).toBeNull();
       expect(await store.reads.listAttempts({ ...other, delivery })).toBeNull();

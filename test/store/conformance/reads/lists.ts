@@ -9,7 +9,7 @@ import {
   EVERYTHING,
   failed,
   publishOne,
-  room,
+  withCapacity,
   START,
 } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -18,7 +18,7 @@ export function lists(openFresh: OpenFresh): void {
   describe("lists", () => {
     it("shows each event once and in order while others arrive", async () => {
       const { store } = await openFresh();
-      const ids = (await store.events.publish(Array(7).fill(draft()), START, room)).map(({ id }) => id);
+      const ids = (await store.events.publish(Array(7).fill(draft()), START, withCapacity)).map(({ id }) => id);
       const seen: string[] = [];
       let cursor: string | undefined;
       for (;;) {
@@ -38,7 +38,7 @@ export function lists(openFresh: OpenFresh): void {
 
     it.each(["newest", "oldest"] as const)("ends with a null cursor, %s first", async (order) => {
       const { store } = await openFresh();
-      await store.events.publish(Array(4).fill(draft()), START, room);
+      await store.events.publish(Array(4).fill(draft()), START, withCapacity);
       const first = await store.reads.listEvents({ tenant: null, limit: 2, order });
       const second = await store.reads.listEvents({ tenant: null, limit: 2, order, cursor: first.nextCursor! });
       expect([first.data.length, second.data.length, second.nextCursor]).toEqual([2, 2, null]);
@@ -96,7 +96,8 @@ export function lists(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store, { events: ["goal.achieved"] });
       const rare = await publishOne(store, { type: "goal.achieved" });
-      for (let batch = 0; batch < 6; batch++) await store.events.publish(Array(1000).fill(draft()), START, room);
+      for (let batch = 0; batch < 6; batch++)
+        await store.events.publish(Array(1000).fill(draft()), START, withCapacity);
       const page = await store.reads.listEvents({ tenant: null, limit: 10, order: "newest", type: "goal.achieved" });
       expect(page.data.map(({ id }) => id)).toEqual([rare.id]);
       expect(page.nextCursor).toBeNull();
@@ -154,7 +155,7 @@ export function lists(openFresh: OpenFresh): void {
 
     it("refuses a cursor that it did not give, or gave for something else", async () => {
       const { store } = await openFresh();
-      await store.events.publish(Array(3).fill(draft()), START, room);
+      await store.events.publish(Array(3).fill(draft()), START, withCapacity);
       for (const url of ["https://a.example/", "https://b.example/"]) await addEndpoint(store, { url });
       const events = await store.reads.listEvents({ tenant: null, limit: 1, order: "newest" });
       const ofEndpoints = await store.endpoints.list({ tenant: null, limit: 1, order: "newest" });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EndpointQuery, Page, Store, TenantQuery } from "../../../../src/store/store.ts";
-import { addEndpoint, delivered, draft, failed, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, failed, publishOne, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const MINUTE_MS = 60_000;
@@ -54,7 +54,7 @@ export function sorts(openFresh: OpenFresh): void {
         ids.push(await addEndpoint(store, { events: [type] }));
       }
       const publish = async (type: string, at: number) =>
-        (await store.events.publish([draft({ type })], at, room))[0]!.fresh[0]!;
+        (await store.events.publish([draft({ type })], at, withCapacity))[0]!.fresh[0]!;
       const startedAt = START + 5000;
       await store.deliveries.record([
         { ...failed(await publish("budget.exceeded", START)), startedAt },

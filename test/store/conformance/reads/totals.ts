@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DeliveryQuery, EventQuery, PageQuery, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, again, delivered, draft, failed, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, again, delivered, draft, failed, publishOne, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const FILTERS: Partial<DeliveryQuery>[] = [
@@ -46,7 +46,7 @@ export function totals(openFresh: OpenFresh): void {
     it("are of the whole list on each of its pages, and only where they are asked for", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      await store.events.publish(Array(5).fill(draft()), START, room);
+      await store.events.publish(Array(5).fill(draft()), START, withCapacity);
       const query = { tenant: "default", limit: 2, order: "newest" } as const;
       const first = await store.reads.listEvents(query);
       expect(first.total).toBeUndefined();
@@ -122,7 +122,7 @@ export function totalsOfMany(openFresh: OpenFresh): void {
     it("are counted no further than 10,000", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      for (let left = 10; left > 0; left--) await store.events.publish(Array(1000).fill(draft()), START, room);
+      for (let left = 10; left > 0; left--) await store.events.publish(Array(1000).fill(draft()), START, withCapacity);
       const query = { tenant: null, limit: 1, order: "newest", total: true } as const;
       expect((await store.reads.listEvents(query)).total).toEqual({ count: 10_000 });
       await publishOne(store);

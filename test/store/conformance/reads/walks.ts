@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Attempt, Page, PageQuery, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, delivered, draft, failed, noRoom, room, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, failed, withoutCapacity, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 type Walk = (store: Store, query: PageQuery, endpoint: string) => Promise<Page<{ readonly id: string }>>;
@@ -24,7 +24,7 @@ const WALKS: Record<string, Walk> = {
 /** Publishes events with one failed delivery each. */
 async function arrive(store: Store, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1000) {
-    const publications = await store.events.publish(Array(Math.min(left, 1000)).fill(draft()), START, room);
+    const publications = await store.events.publish(Array(Math.min(left, 1000)).fill(draft()), START, withCapacity);
     await store.deliveries.record(publications.flatMap(({ fresh }) => fresh.map(failed)));
   }
 }
@@ -67,7 +67,7 @@ export function walks(openFresh: OpenFresh, count: number): void {
     it("shows each attempt once while deliveries are attempted again", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const publications = await store.events.publish(Array(30).fill(draft()), START, room);
+      const publications = await store.events.publish(Array(30).fill(draft()), START, withCapacity);
       const claims = publications.flatMap(({ fresh }) => fresh);
       await store.deliveries.record(claims.map(failed));
       for (const order of ["newest", "oldest"] as const) {
@@ -92,13 +92,14 @@ export function walks(openFresh: OpenFresh, count: number): void {
     it("lets others commit while it looks for rare rows", async () => {
       const { store, takesTurns } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [rare] = await store.events.publish([draft({ type: "goal.achieved" }), draft()], START, noRoom);
+      const [rare] = await store.events.publish([draft({ type: "goal.achieved" }), draft()], START, withoutCapacity);
       await addEndpoint(store, { events: ["goal.achieved"] });
-      for (let batch = 0; batch < 11; batch++) await store.events.publish(Array(1000).fill(draft()), START, room);
-      const [late] = await store.events.publish([draft({ type: "goal.achieved" })], START, room);
+      for (let batch = 0; batch < 11; batch++)
+        await store.events.publish(Array(1000).fill(draft()), START, withCapacity);
+      const [late] = await store.events.publish([draft({ type: "goal.achieved" })], START, withCapacity);
       const query = { tenant: null, limit: 10, order: "newest" } as const;
       let committed = false;
-      const commit = store.events.publish([draft()], START, room).then(() => (committed = true));
+      const commit = store.events.publish([draft()], START, withCapacity).then(() => (committed = true));
       expect(await store.reads.listEvents({ ...query, test: true })).toEqual({ data: [], nextCursor: null });
       if (takesTurns) expect(committed).toBe(true);
       await commit;
@@ -117,9 +118,9 @@ export function walks(openFresh: OpenFresh, count: number): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const off = await addEndpoint(store, { events: ["goal.achieved"], enabled: false });
-      const [waiting] = await store.events.publish([draft()], START, noRoom);
-      const [held] = await store.events.publish([draft({ type: "goal.achieved" })], START, room);
-      const publications = await store.events.publish(Array(6000).fill(draft()), START, room);
+      const [waiting] = await store.events.publish([draft()], START, withoutCapacity);
+      const [held] = await store.events.publish([draft({ type: "goal.achieved" })], START, withCapacity);
+      const publications = await store.events.publish(Array(6000).fill(draft()), START, withCapacity);
       const [fresh, ...others] = publications.flatMap((publication) => publication.fresh);
       await store.deliveries.record(others.map(delivered));
       const newest = { tenant: null, limit: 10, order: "newest" } as const;
@@ -148,9 +149,9 @@ export function walks(openFresh: OpenFresh, count: number): void {
 
     it("is not held up by events that are owed to nobody, nor by successes", async () => {
       const { store } = await openFresh();
-      await store.events.publish(Array(1000).fill(draft()), START, room);
+      await store.events.publish(Array(1000).fill(draft()), START, withCapacity);
       const endpoint = await addEndpoint(store);
-      const publications = await store.events.publish(Array(6000).fill(draft()), START, room);
+      const publications = await store.events.publish(Array(6000).fill(draft()), START, withCapacity);
       const [first, ...others] = publications.flatMap(({ fresh }) => fresh);
       await store.deliveries.record([failed(first!), ...others.map(delivered)]);
       const newest = { tenant: null, limit: 10, order: "newest" } as const;

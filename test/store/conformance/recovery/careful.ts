@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addEndpoint, delivered, draft, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, publishOne, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function careful(openFresh: OpenFresh): void {
@@ -21,7 +21,7 @@ export function careful(openFresh: OpenFresh): void {
     it("knows what was dialled at a death and not recorded, and at how many deaths", async () => {
       const harness = await openFresh();
       await addEndpoint(harness.store);
-      const publications = await harness.store.events.publish([draft(), draft(), draft()], START, room);
+      const publications = await harness.store.events.publish([draft(), draft(), draft()], START, withCapacity);
       const [deadly, innocent, unsent] = publications.flatMap(({ fresh }) => fresh);
       await harness.store.recovery.markStarted([deadly!, innocent!]);
       let store = await harness.crash();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Position } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Shift, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, again, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, again, draft, dueNow, withoutCapacity, publishOne, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function clockSetBy(openFresh: OpenFresh, steps: readonly number[]): void {
@@ -9,9 +9,9 @@ export function clockSetBy(openFresh: OpenFresh, steps: readonly number[]): void
     const { store } = await openFresh();
     const endpoint = await addEndpoint(store);
     const other = await addEndpoint(store, { events: ["goal.achieved"] });
-    await store.events.publish([draft({ type: "goal.achieved" })], START + 5, noRoom);
+    await store.events.publish([draft({ type: "goal.achieved" })], START + 5, withoutCapacity);
     for (let at = 0; at < 12; at++) {
-      const published = await store.events.publish(Array(100).fill(draft()), START - RUNG, room);
+      const published = await store.events.publish(Array(100).fill(draft()), START - RUNG, withCapacity);
       await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + at)));
     }
     const before = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
@@ -36,7 +36,7 @@ export function clockSet(openFresh: OpenFresh): void {
     it("leaves alone what is being cancelled", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const published = await store.events.publish(Array(1203).fill(draft()), START, room);
+      const published = await store.events.publish(Array(1203).fill(draft()), START, withCapacity);
       await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + RUNG)));
       await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
       const enabling = store.endpoints.update(null, endpoint, (of) => ({ ...of, enabled: true }), START, "cancel");
@@ -47,7 +47,7 @@ export function clockSet(openFresh: OpenFresh): void {
     it("leaves alone what was written since", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [publication] = await store.events.publish([draft()], START, noRoom);
+      const [publication] = await store.events.publish([draft()], START, withoutCapacity);
       const except = new Set([publication!.id]);
       const shifted = await store.recovery.shiftDue(endpoint, { ...shiftBy(-1000, 0), except }, null);
       expect(shifted).toEqual({ moved: [], next: null });
@@ -57,7 +57,9 @@ export function clockSet(openFresh: OpenFresh): void {
     it("moves a delivery by its place on the ladder, and names only what moved", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [a, b] = (await store.events.publish([draft(), draft()], START, room)).flatMap(({ fresh }) => fresh);
+      const [a, b] = (await store.events.publish([draft(), draft()], START, withCapacity)).flatMap(
+        ({ fresh }) => fresh,
+      );
       await store.deliveries.record([again(a!, START + 5000), again({ ...b!, retry: 4 }, START + 5000)]);
       const shift: Shift = { by: null, at: START, ladder: [30, 1, 1, 1, 6000], except: new Set() };
       const { moved } = await store.recovery.shiftDue(endpoint, shift, null);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Waits } from "../../../../src/domain/deliveries/due-time.ts";
-import { addEndpoint, again, draft, dueNow, noRoom, room, START } from "../../fixtures.ts";
+import { addEndpoint, again, draft, dueNow, withoutCapacity, withCapacity, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const WAITS: Waits = { ladder: [30_000, 120_000, 600_000], maxRetryAfter: 0 };
@@ -11,7 +11,7 @@ export function puttingOff(openFresh: OpenFresh): void {
     it("are made due at once if they are the first of a round, and after their rung if not", async () => {
       const { store, write } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const published = await store.events.publish(Array(4).fill(draft()), START, room);
+      const published = await store.events.publish(Array(4).fill(draft()), START, withCapacity);
       const [a, b, c, d] = published.map(({ fresh }) => fresh[0]!);
       await store.deliveries.record([
         again(a!, START + 30_000),
@@ -37,7 +37,7 @@ export function puttingOff(openFresh: OpenFresh): void {
     it("are left alone as far as a receiver may ask for it, or a longer ladder was in force", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      const published = await store.events.publish(Array(2).fill(draft()), START, room);
+      const published = await store.events.publish(Array(2).fill(draft()), START, withCapacity);
       const [a, b] = published.map(({ fresh }) => fresh[0]!);
       await store.deliveries.record([again(a!, START + 3_600_000), again({ ...b!, retry: 5 }, START + 600_000)]);
       expect(await store.recovery.hasten({ ...WAITS, maxRetryAfter: 3_600_000 }, START)).toEqual([]);
@@ -48,8 +48,8 @@ export function puttingOff(openFresh: OpenFresh): void {
       const { store, write } = await openFresh();
       const endpoint = await addEndpoint(store);
       const other = await addEndpoint(store, { events: ["goal.achieved"] });
-      await store.events.publish(Array(700).fill(draft()), START, noRoom);
-      await store.events.publish([draft({ type: "goal.achieved" })], START, noRoom);
+      await store.events.publish(Array(700).fill(draft()), START, withoutCapacity);
+      await store.events.publish([draft({ type: "goal.achieved" })], START, withoutCapacity);
       await write(`UPDATE delivery SET due_at = due_at + ${DAY}`);
       const moved = await store.recovery.hasten(WAITS, START);
       expect(moved).toHaveLength(500);

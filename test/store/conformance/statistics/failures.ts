@@ -2,7 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noResponse } from "../../../../src/domain/deliveries/attempt.ts";
 import type { DeliveryView, FailureQuery, FailureReport, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, answered, delivered, draft, dueNow, ended, EVERYTHING, room, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  answered,
+  delivered,
+  draft,
+  dueNow,
+  ended,
+  EVERYTHING,
+  withCapacity,
+  START,
+} from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const MINUTE = 60_000;
@@ -83,7 +93,7 @@ export function failures(openFresh: OpenFresh): void {
     it("answers the largest groups, and how many there are", async () => {
       const { store } = await openFresh();
       for (let count = 0; count < 3; count++) await addEndpoint(store);
-      const [one, two] = await store.events.publish([draft(), draft()], SINCE, room);
+      const [one, two] = await store.events.publish([draft(), draft()], SINCE, withCapacity);
       await store.deliveries.record(
         [...one!.fresh, ...two!.fresh.slice(1, 2)].map((claim) => ended(claim, { status: "failed" })),
       );
@@ -98,7 +108,7 @@ export function failures(openFresh: OpenFresh): void {
     it("answers groups of one size and one instant in the order of their endpoints, with the newest event as the sample", async () => {
       const { store } = await openFresh();
       const endpoints = [await addEndpoint(store), await addEndpoint(store), await addEndpoint(store)];
-      const published = await store.events.publish([draft(), draft()], SINCE, room);
+      const published = await store.events.publish([draft(), draft()], SINCE, withCapacity);
       const startedAt = SINCE + MINUTE;
       for (const { fresh } of published.toReversed()) {
         const back = fresh.toReversed().map((claim) => ended(claim, { status: "failed" }, { startedAt }));
@@ -114,7 +124,7 @@ export function failures(openFresh: OpenFresh): void {
     it("counts from the replay on what fails as it did before it", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [one] = await store.events.publish([draft()], SINCE, room);
+      const [one] = await store.events.publish([draft()], SINCE, withCapacity);
       await store.deliveries.record([ended(one!.fresh[0]!, { status: "failed" }, { startedAt: SINCE })]);
       await store.events.replay(null, one!.id, {}, SINCE + STEP);
       expect(await store.statistics.failures(query)).toMatchObject({
@@ -131,7 +141,7 @@ export function failures(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       const since = START + 70 * MINUTE;
-      const published = await store.events.publish([draft(), draft(), draft()], since + STEP, room);
+      const published = await store.events.publish([draft(), draft(), draft()], since + STEP, withCapacity);
       const at = (place: number) => since + STEP + place * 7000;
       const attempts = published.map(({ fresh }, place) =>
         ended(fresh[0]!, { status: "failed" }, { startedAt: at(place) }),
@@ -155,8 +165,8 @@ export function failures(openFresh: OpenFresh): void {
     it("counts nothing that was pruned", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
-      const old = await store.events.publish([draft(), draft()], SINCE, room);
-      const young = await store.events.publish([draft()], SINCE + STEP, room);
+      const old = await store.events.publish([draft(), draft()], SINCE, withCapacity);
+      const young = await store.events.publish([draft()], SINCE + STEP, withCapacity);
       const claims = [...old, ...young].flatMap(({ fresh }) => fresh);
       await store.deliveries.record(claims.map((claim) => ended(claim, { status: "failed" })));
       await store.events.replay(null, old[0]!.id, {}, SINCE);

@@ -9,7 +9,7 @@ import {
   ended,
   failed,
   publishOne,
-  room,
+  withCapacity,
   START,
   timedOut,
 } from "../../fixtures.ts";
@@ -37,7 +37,7 @@ export function statistics(openFresh: OpenFresh): void {
       const [one, two, three] = await store.events.publish(
         [draft(), draft(), draft({ type: "goal.achieved" })],
         START,
-        room,
+        withCapacity,
       );
       await store.deliveries.record([
         delivered(one!.fresh[0]!),
@@ -200,7 +200,7 @@ export function statistics(openFresh: OpenFresh): void {
         const published = await store.events.publish(
           Array.from({ length: times }, () => draft({ tenant })),
           START,
-          room,
+          withCapacity,
         );
         await store.deliveries.record(published.map(({ fresh }) => end(fresh[0]!)));
       };
@@ -230,7 +230,7 @@ export function statistics(openFresh: OpenFresh): void {
       const [endpoint, deleted] = [await addEndpoint(store), await addEndpoint(store, { tenant: "gone" })];
       for (const tenant of ["default", "gone"]) {
         const drafts = Array.from({ length: 20 }, () => draft({ tenant }));
-        const published = await store.events.publish(drafts, START, room);
+        const published = await store.events.publish(drafts, START, withCapacity);
         await store.deliveries.record(published.map(({ fresh }) => failed(fresh[0]!)));
       }
       await store.endpoints.delete(null, deleted, START);

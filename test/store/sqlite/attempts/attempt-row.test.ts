@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { addEndpoint, answered, draft, ended, room, START } from "../../fixtures.ts";
+import { addEndpoint, answered, draft, ended, withCapacity, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 import {
   packConnection,
@@ -71,7 +71,7 @@ describe("the way of a success", () => {
     const more = { ...way, responseBody: Buffer.alloc(0) };
     const rows = 4000;
     for (let at = 0; at < rows; at += 500) {
-      const published = await store.events.publish(Array(500).fill(draft()), START + at, room);
+      const published = await store.events.publish(Array(500).fill(draft()), START + at, withCapacity);
       const success = (startedAt: number) => ({ startedAt, outcome: answered(200, more) });
       await store.deliveries.record(
         published.map(({ fresh }, n) => ended(fresh[0]!, { status: "delivered" }, success(START + at + n))),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Attempt, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, answered, draft, ended, room, START } from "../../fixtures.ts";
+import { addEndpoint, answered, draft, ended, withCapacity, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 
 interface Made {
@@ -48,7 +48,7 @@ describe("an endpoint's attempts", () => {
           const [{ id, fresh }] = (await store.events.publish(
             [draft({ tenant })],
             (lastAt += Math.round(at / 10)),
-            room,
+            withCapacity,
           )) as [any];
           let number = 0;
           for (const { after, ok } of attempts) {
@@ -88,7 +88,7 @@ describe("an endpoint's attempts", () => {
     const store = await open({ dir });
     const endpoint = await addEndpoint(store);
     const published = await Promise.all(
-      [0, 1, 2].map((n) => store.events.publish([draft()], START + n * 60_000, room)),
+      [0, 1, 2].map((n) => store.events.publish([draft()], START + n * 60_000, withCapacity)),
     );
     const [old, second, third] = published.map(([publication]) => publication!.fresh[0]!);
     const at = (claim: any, startedAt: number, number = 1) =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
-import { addEndpoint, BEGINNING, delivered, draft, noRoom, room, START } from "../../fixtures.ts";
+import { addEndpoint, BEGINNING, delivered, draft, withoutCapacity, withCapacity, START } from "../../fixtures.ts";
 import { ask, copyOf, open, temporaryDirectory } from "../../stores.ts";
 
 const STEP = 4;
@@ -17,7 +17,7 @@ async function aStore(freshStep = STEP) {
   return { dir, clock, store, endpoint };
 }
 
-async function publish(store: Store, events: number, now: number, hasCapacity = room): Promise<Claim[]> {
+async function publish(store: Store, events: number, now: number, hasCapacity = withCapacity): Promise<Claim[]> {
   const drafts = Array.from({ length: events }, () => draft());
   return (await store.events.publish(drafts, now, hasCapacity)).flatMap(({ fresh }) => fresh);
 }
@@ -146,7 +146,11 @@ describe("the mark below what is fresh", () => {
         for (const each of actions) {
           if (each.kind === "publish") {
             const drafts = Array.from({ length: each.events }, () => draft());
-            const published = await store.events.publish(drafts, clock.now(), each.fits ? room : noRoom);
+            const published = await store.events.publish(
+              drafts,
+              clock.now(),
+              each.fits ? withCapacity : withoutCapacity,
+            );
             loaded.push(...published.flatMap(({ fresh }) => fresh));
             for (const { id } of published) owed.add((await store.reads.getEvent(null, id))!.deliveries[0]!.id);
           } else if (each.kind === "record") {

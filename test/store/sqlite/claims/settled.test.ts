@@ -8,7 +8,7 @@ import { newId } from "../../../../src/domain/id.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
 import { overwrite, pagesOf } from "../../../harness/pages.ts";
-import { addEndpoint, BEGINNING, delivered, draft, room, START } from "../../fixtures.ts";
+import { addEndpoint, BEGINNING, delivered, draft, withCapacity, START } from "../../fixtures.ts";
 import { ask, copyOf, open, temporaryDirectory } from "../../stores.ts";
 
 const STEP = 64;
@@ -28,7 +28,7 @@ async function aStore(): Promise<Site> {
 
 async function publish(store: Store, events: number): Promise<Claim[]> {
   const drafts = Array.from({ length: events }, () => draft({ data: Buffer.from(`"${"x".repeat(300)}"`) }));
-  return (await store.events.publish(drafts, START, room)).flatMap(({ fresh }) => fresh);
+  return (await store.events.publish(drafts, START, withCapacity)).flatMap(({ fresh }) => fresh);
 }
 
 /** Opens a copy of the files that has lost all rows of deliveries, as a start after a kill does. */

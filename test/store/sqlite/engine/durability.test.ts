@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { openStore } from "../../../../src/store/opening/open.ts";
 import { openDatabase } from "../../../../src/store/sqlite/engine/open-database.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/engine/schema.ts";
-import { addEndpoint, BEGINNING, draft, EVERYTHING, noRoom, publishOne, START } from "../../fixtures.ts";
+import { addEndpoint, BEGINNING, draft, EVERYTHING, withoutCapacity, publishOne, START } from "../../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../../stores.ts";
 
 /** Returns the files of a store that was used and closed. */
@@ -16,7 +16,7 @@ async function closedStore(): Promise<{ dir: string; file: string; endpoint: str
     signingSecret: "whsec_CANARYSECRET",
     headers: { "X-Key": "CANARYHEADER" },
   });
-  await store.events.publish([draft(), draft()], START, noRoom);
+  await store.events.publish([draft(), draft()], START, withoutCapacity);
   await store.close();
   return { dir, file: join(dir, "webhookd.db"), endpoint };
 }

@@ -108,8 +108,10 @@ describe("a store of an older version", () => {
   });
 
   it("is not touched where the disk has no room for the copy, or not for the steps", async () => {
-    const noRoom = { exitCode: 74, message: expect.stringMatching(/cannot be copied .* needs \d+ bytes/) };
-    await expect(openStore(optionsOf({ dir, clock, migrations: LATER, statfs: full }))).rejects.toMatchObject(noRoom);
+    const withoutCapacity = { exitCode: 74, message: expect.stringMatching(/cannot be copied .* needs \d+ bytes/) };
+    await expect(openStore(optionsOf({ dir, clock, migrations: LATER, statfs: full }))).rejects.toMatchObject(
+      withoutCapacity,
+    );
     expect([schema(), copies()]).toEqual([SCHEMA_VERSION, []]);
     // This makes SQLite itself report a full disk.
     const large: Migration = {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { addEndpoint, again, answered, draft, ended, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, again, answered, draft, ended, publishOne, withCapacity, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 
 it.each(["a short text", "a long one, over many pages"])(
@@ -10,7 +10,7 @@ it.each(["a short text", "a long one, over many pages"])(
     const dir = temporaryDirectory();
     const store = await open({ dir });
     await addEndpoint(store);
-    await store.events.publish(Array(50).fill(draft()), START, room);
+    await store.events.publish(Array(50).fill(draft()), START, withCapacity);
     const filler = "x".repeat(size.startsWith("a short") ? 10 : 100_000);
     const data = Buffer.from(`{"filler":"${filler}","said":"canary-of-the-payload"}`);
     const { id, fresh } = await publishOne(store, { data });

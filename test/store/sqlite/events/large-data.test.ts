@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { onPrepare, sqliteError } from "../../../harness/prepared.ts";
-import { addEndpoint, BEGINNING, draft, EVERYTHING, publishOne, room, START } from "../../fixtures.ts";
+import { addEndpoint, BEGINNING, draft, EVERYTHING, publishOne, withCapacity, START } from "../../fixtures.ts";
 import { ask, copyOf, open, temporaryDirectory } from "../../stores.ts";
 
 const EVENTS = 40;
@@ -19,7 +19,7 @@ it("is there as a whole or not at all wherever the process is killed, and leaves
   // Because another tenant publishes, each part gets a commit of its own.
   await publishOne(store, { tenant: "other", type: "goal.achieved" });
   const state = { done: false };
-  const publishing = store.events.publish(large(), START, room).finally(() => (state.done = true));
+  const publishing = store.events.publish(large(), START, withCapacity).finally(() => (state.done = true));
   const copies = new Map<string, string>();
   while (!state.done) {
     await new Promise(setImmediate);
@@ -36,7 +36,7 @@ it("is there as a whole or not at all wherever the process is killed, and leaves
     expect([0, EVENTS]).toContain(events);
     expect([count(copy, "large_data"), count(copy, "delivery")]).toEqual([events, events]);
     // The batch's keys are free again.
-    await after.events.publish(large(), START, room);
+    await after.events.publish(large(), START, withCapacity);
     expect(count(copy, "large_data")).toBe(events + EVENTS);
     await after.close();
   }
@@ -58,7 +58,7 @@ it("leaves nothing behind when the disk is full before it ends, once there is sp
   await addEndpoint(store);
   await publishOne(store, { tenant: "other", type: "goal.achieved" });
   left = 25;
-  await expect(store.events.publish(large(), START, room)).rejects.toMatchObject({ code: "storage_full" });
+  await expect(store.events.publish(large(), START, withCapacity)).rejects.toMatchObject({ code: "storage_full" });
   expect(count(dir, "large_data")).toBeGreaterThan(0);
   expect([count(dir, "large_batch"), count(dir, "event")]).toEqual([1, 1]);
   left = Number.POSITIVE_INFINITY;
@@ -67,7 +67,7 @@ it("leaves nothing behind when the disk is full before it ends, once there is sp
     return [count(dir, "large_data"), count(dir, "large_batch")];
   };
   await expect.poll(unfinished).toEqual([0, 0]);
-  expect(await store.events.publish(large(), START, room)).toHaveLength(EVENTS);
+  expect(await store.events.publish(large(), START, withCapacity)).toHaveLength(EVENTS);
   expect([count(dir, "large_data"), count(dir, "large_batch")]).toEqual([EVENTS, 0]);
 });
 
@@ -82,10 +82,13 @@ it("removes what it wrote of events that were published by someone else meanwhil
   });
   const keyed = () => large().map((one, at) => ({ ...one, idempotency: idempotency(at) }));
   await publishOne(store, { tenant: "other", type: "goal.achieved" });
-  const first = store.events.publish(keyed(), START, room);
+  const first = store.events.publish(keyed(), START, withCapacity);
   // The batch has begun to write.
   while (count(dir, "large_batch") === 0) await new Promise(setImmediate);
-  const [second, published] = await Promise.all([store.events.publish(keyed().slice(0, 5), START, room), first]);
+  const [second, published] = await Promise.all([
+    store.events.publish(keyed().slice(0, 5), START, withCapacity),
+    first,
+  ]);
   expect(published.slice(0, 5).map(({ id }) => id)).toEqual(second.map(({ id }) => id));
   await expect.poll(() => count(dir, "large_batch")).toBe(0);
   expect(count(dir, "large_data")).toBe(EVENTS - 5);
@@ -96,7 +99,7 @@ it("notices data that changed on the disk, or that was lost, and shows nothing i
   const dir = temporaryDirectory();
   const store = await open({ dir });
   const endpoint = await addEndpoint(store);
-  await store.events.publish(large(), START, room);
+  await store.events.publish(large(), START, withCapacity);
   await store.close();
   const db = new Database(join(dir, "webhookd.db"));
   db.exec(`UPDATE large_data SET data = CAST(replace(CAST(data AS TEXT), '"at":3,', '"at":4,') AS BLOB) WHERE num = 4;
@@ -114,7 +117,7 @@ it("leaves no byte of an erased event of it in the file", async () => {
   const store = await open({ dir });
   const drafts = large();
   drafts[7] = draft({ data: Buffer.from(`{"x":"${"canary-of-the-payload ".repeat(1000)}"}`) });
-  const published = await store.events.publish(drafts, START, room);
+  const published = await store.events.publish(drafts, START, withCapacity);
   await store.close();
   const before = await open({ dir });
   const bytes = () => readFileSync(join(dir, "webhookd.db"), "latin1");

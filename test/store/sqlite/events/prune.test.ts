@@ -5,7 +5,17 @@ import { silentLog } from "../../../../src/log.ts";
 import type { UpkeepStore } from "../../../../src/store/store.ts";
 import { Retention } from "../../../../src/upkeep/retention.ts";
 import { ManualClock } from "../../../harness/clock.ts";
-import { addEndpoint, answered, delivered, draft, ended, noRoom, publishOne, room, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  answered,
+  delivered,
+  draft,
+  ended,
+  withoutCapacity,
+  publishOne,
+  withCapacity,
+  START,
+} from "../../fixtures.ts";
 import { ask, open, temporaryDirectory } from "../../stores.ts";
 
 const DAY = 86_400_000;
@@ -23,7 +33,7 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
     const published = await store.events.publish(
       Array.from({ length: BATCH }, () => draft()),
       START,
-      room,
+      withCapacity,
     );
     await store.deliveries.record(published.map(({ fresh }) => delivered(fresh[0]!)));
   }
@@ -56,7 +66,7 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
   const state = { done: false };
   const pass = retention.pruneEvents().finally(() => (state.done = true));
   while (!state.done) {
-    await store.events.publish([draft()], clock.now(), noRoom);
+    await store.events.publish([draft()], clock.now(), withoutCapacity);
     log.push("ack");
   }
   await pass;
@@ -74,7 +84,7 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
     const published = await store.events.publish(
       Array.from({ length: BATCH }, () => draft()),
       clock.now(),
-      room,
+      withCapacity,
     );
     await store.deliveries.record(published.map(({ fresh }) => delivered(fresh[0]!)));
   }

@@ -13,7 +13,7 @@ import { overwrite, pagesOf } from "../../../harness/pages.ts";
 import { failures } from "../../conformance/statistics/failures.ts";
 import { lists } from "../../conformance/reads/lists.ts";
 import { statistics } from "../../conformance/statistics/statistics.ts";
-import { addEndpoint, delivered, draft, room, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, withCapacity, START } from "../../fixtures.ts";
 import { open, openSqliteWith, temporaryDirectory } from "../../stores.ts";
 
 const startReader = (data: unknown) => startThread("reader", data);
@@ -58,7 +58,7 @@ async function watched(more: { clock?: ManualClock | typeof systemClock; onFault
 
 async function publish(store: Store, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1000) {
-    const publications = await store.events.publish(Array(Math.min(left, 1000)).fill(draft()), START, room);
+    const publications = await store.events.publish(Array(Math.min(left, 1000)).fill(draft()), START, withCapacity);
     await store.deliveries.record(publications.flatMap(({ fresh }) => fresh.map(delivered)));
   }
 }
@@ -82,7 +82,7 @@ it("shows what was written as soon as it is acknowledged", async () => {
   const { store } = await watched();
   await addEndpoint(store);
   for (let count = 1; count <= 200; count++) {
-    const [publication] = await store.events.publish([draft()], START, room);
+    const [publication] = await store.events.publish([draft()], START, withCapacity);
     const { data } = await store.reads.listEvents({ ...NEWEST, limit: 1 });
     expect(data[0]!.id).toBe(publication!.id);
     await store.deliveries.record(publication!.fresh.map(delivered));
@@ -116,7 +116,7 @@ it("lets a short question by while a long one is read, and commits while both ar
     .plan({ tenant: null, action: "replay", filter: { status: "delivered", test: false } as never })
     .then(note("long"));
   const short = store.reads.listEvents(NEWEST, { name: "another", whenGone: () => () => {} }).then(note("short"));
-  const commit = store.events.publish([draft()], START, room).then(note("commit"));
+  const commit = store.events.publish([draft()], START, withCapacity).then(note("commit"));
   await Promise.all([long, short, commit]);
   expect(order.at(-1)).toBe("long");
 });
@@ -219,7 +219,7 @@ it("the write-ahead log stays short while lists are read without a pause", async
   const body = Buffer.from(JSON.stringify({ text: "x".repeat(40_000) }));
   let written = 0;
   while (performance.now() < deadline) {
-    await store.events.publish(Array(20).fill(draft({ data: body })), systemClock.now(), room);
+    await store.events.publish(Array(20).fill(draft({ data: body })), systemClock.now(), withCapacity);
     written += 20 * body.length;
     most.bytes = Math.max(most.bytes, statSync(join(dir, "webhookd.db-wal")).size);
     await sleep(1);

@@ -7,7 +7,17 @@ import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
 import type { Reading } from "../../../../src/store/sqlite/engine/page.ts";
 import { answersFrom, namesIn, rowsIn } from "../../../../src/store/sqlite/reads/answers.ts";
 import type { DeliveryQuery, EventQuery, Page, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, again, delivered, draft, ended, failed, noRoom, room, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  again,
+  delivered,
+  draft,
+  ended,
+  failed,
+  withoutCapacity,
+  withCapacity,
+  START,
+} from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 import { Cursors } from "../../../../src/store/rows/cursors.ts";
 
@@ -63,8 +73,8 @@ async function filled(others = OTHERS): Promise<string> {
     ["large", others],
   ] as const) {
     await publish(store, tenant, count, [failed, (claim) => again(claim, START + 1000), delivered]);
-    await store.events.publish(Array(count / 3).fill(draft({ tenant })), START, noRoom);
-    const [withdrawn] = await store.events.publish([draft({ tenant })], START, noRoom);
+    await store.events.publish(Array(count / 3).fill(draft({ tenant })), START, withoutCapacity);
+    const [withdrawn] = await store.events.publish([draft({ tenant })], START, withoutCapacity);
     await store.events.cancel(tenant, withdrawn!.id, null);
   }
   await store.close();
@@ -74,7 +84,7 @@ async function filled(others = OTHERS): Promise<string> {
 async function publish(store: Store, tenant: string, count: number, ends: (typeof failed)[]): Promise<void> {
   for (let left = count; left > 0; left -= 300) {
     const drafts = Array(Math.min(left, 300)).fill(draft({ tenant }));
-    const publications = await store.events.publish(drafts, START, room);
+    const publications = await store.events.publish(drafts, START, withCapacity);
     const claims = publications.map(({ fresh }, at) => fresh.map((claim) => ends[at % ends.length]!(claim)));
     await store.deliveries.record(claims.flat());
   }
@@ -223,8 +233,12 @@ async function even(dir: string): Promise<Record<string, string>> {
   for (let round = 0; round < 10; round++) {
     for (const tenant of ["one", "other"]) {
       await publish(store, tenant, 300, [...Array<typeof delivered>(20).fill(delivered), failed, timeout, retried]);
-      await store.events.publish(Array(30).fill(draft({ tenant, type: "account.linked" })), START, noRoom);
-      const rare = await store.events.publish(Array(10).fill(draft({ tenant, type: "goal.achieved" })), START, room);
+      await store.events.publish(Array(30).fill(draft({ tenant, type: "account.linked" })), START, withoutCapacity);
+      const rare = await store.events.publish(
+        Array(10).fill(draft({ tenant, type: "goal.achieved" })),
+        START,
+        withCapacity,
+      );
       await store.deliveries.record(rare.slice(3).flatMap(({ fresh }) => fresh.map(delivered)));
       for (const { id } of rare.slice(0, 3)) await store.events.cancel(tenant, id, null);
     }

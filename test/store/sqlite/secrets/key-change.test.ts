@@ -23,7 +23,7 @@ import { Meta } from "../../../../src/store/sqlite/engine/meta.ts";
 import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
-import { addEndpoint, draft, room, START } from "../../fixtures.ts";
+import { addEndpoint, draft, withCapacity, START } from "../../fixtures.ts";
 import { optionsOf } from "../../stores.ts";
 import { Box } from "../../../../src/store/rows/box.ts";
 
@@ -77,7 +77,7 @@ beforeAll(async () => {
   await store.signingKeys.rotate("signed", { secret: NEXT_KEY, switchesAt: START + 60_000 }, START);
   await store.signingKeys.publish("signed", true);
   secrets = await secretsOf(store);
-  await store.events.publish([draft({ idempotency: once })], START, room);
+  await store.events.publish([draft({ idempotency: once })], START, withCapacity);
   await store.close();
 });
 
@@ -161,9 +161,9 @@ describe("changing secret.key", () => {
     expect(readdirSync(dir).filter((name) => name.includes(".old-"))).toHaveLength(2);
     expect(second).not.toBe(kept);
     const { store } = await again();
-    const [repeated] = await store.events.publish([draft({ idempotency: once })], START, room);
+    const [repeated] = await store.events.publish([draft({ idempotency: once })], START, withCapacity);
     expect(repeated).toMatchObject({ duplicate: true });
-    await expect(store.events.publish([draft({ idempotency: another })], START, room)).rejects.toThrow();
+    await expect(store.events.publish([draft({ idempotency: another })], START, withCapacity)).rejects.toThrow();
     await store.close();
   });
 

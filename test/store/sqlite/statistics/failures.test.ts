@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { FailureGroups, type FailureGroup } from "../../../../src/domain/deliveries/failure.ts";
 import { EndpointIndex } from "../../../../src/store/sqlite/numbers/endpoint-index.ts";
 import { Failures } from "../../../../src/store/sqlite/statistics/failures.ts";
-import { addEndpoint, draft, ended, room, START } from "../../fixtures.ts";
+import { addEndpoint, draft, ended, withCapacity, START } from "../../fixtures.ts";
 import { open, openSqlite, temporaryDirectory } from "../../stores.ts";
 import { firstKeyAt, instantOf } from "../../../../src/store/rows/codes.ts";
 import { Interned } from "../../../../src/store/sqlite/numbers/names.ts";
@@ -15,7 +15,7 @@ it("asks the file as often, however many have failed", async () => {
   const { store } = await openSqlite();
   for (let count = 0; count < 3; count++) await addEndpoint(store);
   const askedFor = async (events: number) => {
-    const published = await store.events.publish(Array(events).fill(draft()), START, room);
+    const published = await store.events.publish(Array(events).fill(draft()), START, withCapacity);
     const claims = published.flatMap(({ fresh }) => fresh);
     await store.deliveries.record(claims.map((claim) => ended(claim, { status: "failed" })));
     const asked = askedOfFile();
@@ -98,7 +98,7 @@ async function manyFailures(count: number) {
   const dir = temporaryDirectory();
   const before = await open({ dir });
   const endpoint = await addEndpoint(before);
-  const published = await before.events.publish([draft(), draft()], START, room);
+  const published = await before.events.publish([draft(), draft()], START, withCapacity);
   const claims = published.flatMap(({ fresh }) => fresh);
   await before.deliveries.record(claims.map((claim) => ended(claim, { status: "failed" })));
   await before.close();
