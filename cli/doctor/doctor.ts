@@ -72,7 +72,7 @@ async function* examine(args: Args, io: Io): AsyncGenerator<Finding> {
     config = loadConfig(inputs);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // Without a configuration, the places to check are not known.
+    // Without a configuration, the places to check are unknown.
     for (const { where, what, todo } of error.mistakes) {
       yield fail("configuration", `${where}: ${what}`, todo ?? "webhookd config check");
     }

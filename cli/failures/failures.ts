@@ -144,7 +144,7 @@ async function unknownText(name: string, client: Client): Promise<string | null>
 
 /**
  * Reports disabled endpoints: a customer may receive nothing although there are no failures. Null if all the endpoints
- * in question are enabled, or if that is not known.
+ * in question are enabled, or if that is unknown.
  */
 async function disabledText(
   client: Client,

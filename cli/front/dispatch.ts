@@ -94,7 +94,7 @@ function aliased(word: string): string {
   return Object.hasOwn(ALIASES, word) ? ALIASES[word]! : word;
 }
 
-/** True if help is asked for anywhere before `--`, even if the command line is wrong otherwise. */
+/** True if help is requested anywhere before `--`, even if the command line is wrong otherwise. */
 function asksForHelp(words: readonly string[]): boolean {
   const end = words.indexOf("--");
   return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");

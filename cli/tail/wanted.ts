@@ -33,7 +33,7 @@ export class Wants {
     return type === undefined || isAmong(type, await this.#typeOf(data.delivery, data.event));
   }
 
-  /** Returns the counted changes that may match, since their event types are not known. */
+  /** Returns the counted changes that may match, since their event types are unknown. */
   counted(counts: readonly CountedChanges[]): readonly CountedChanges[] {
     const { attempts, error } = this.#wanted;
     return counts.filter(

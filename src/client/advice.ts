@@ -23,7 +23,7 @@ export function adviceOnFailure(failure: Failure, sample: Attempt | undefined, l
   return adviceOn({ error: error as AttemptError | null, status, lastsMs, isOver, ...known }, { endpoint, attempt });
 }
 
-/** Advises on one failed attempt if it is not known how long others have been failing in the same way. */
+/** Advises on one failed attempt if it is unknown how long others have been failing in the same way. */
 export function adviceOnAttempt(attempt: Attempt): Advice {
   return adviceOnFailure({ ...attempt, sample_attempt: attempt.id }, attempt, 0);
 }

@@ -135,7 +135,7 @@ export class Executor {
     }
   }
 
-  /** The endpoint was deleted, so ignore the result of a look-up that is under way. */
+  /** The endpoint was deleted, so ignore the result of a look-up that is in progress. */
   forgetEndpoint(endpoint: string): void {
     this.#questions.forget(endpoint);
   }

@@ -86,7 +86,7 @@ export class Backups {
     if (every === 0) return;
     const last = (await store.operations.lastBackup())?.at ?? Number.NEGATIVE_INFINITY;
     const now = clock.now();
-    // A backup from the future means that the clock was set back, so its age is not known.
+    // A backup from the future means that the clock was set back, so its age is unknown.
     const dueAt = last > now ? now : last + every;
     const againAt = this.failure === null ? now : this.failure.at + Math.min(every, AGAIN_MS);
     if (now < Math.max(dueAt, againAt)) return;

@@ -1,4 +1,4 @@
-/** A command that an error suggests can be pasted, because it names the object that was asked for. */
+/** A command that an error suggests can be pasted, because it names the object that was requested. */
 import { expect, it } from "vitest";
 import { typed } from "./typed.ts";
 

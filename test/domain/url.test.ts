@@ -199,7 +199,7 @@ describe("a refusal names the setting that decides it", () => {
   });
 
   it("but for webhookd's own port, which nothing opens", () => {
-    const nothing = "nothing allows webhookd's own port on this host";
+    const nothing = "no setting allows webhookd's own port on this host";
     const rules = { allowCidrs: ["127.0.0.1/32"], ownPort: 8443 };
     expect(settingOf("https://127.0.0.1:8443/", aUrlPolicy({ address: anAddressPolicy(rules) }))).toBe(nothing);
     const shut = anAddressPolicy({ ownPort: 8443 });

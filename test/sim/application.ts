@@ -160,7 +160,7 @@ export class Application {
     );
     const subscribers = (each: EventDraft) => endpoints.subscribers(each, clock.monotonic);
     for (const tenant of TENANTS) {
-      // If a deletion was refused, it is not known whether the endpoint still exists.
+      // If a deletion was refused, it is unknown whether the endpoint still exists.
       const isKnown = (each: EventDraft) => endpoints.maybe(each, clock.monotonic).length === subscribers(each).length;
       const draft = drafts.find((each) => each.tenant === tenant && subscribers(each).length > 0 && isKnown(each));
       if (draft === undefined) continue;

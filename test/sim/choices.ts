@@ -105,7 +105,7 @@ export class OwnTypes {
     }
   }
 
-  /** V15, at the end: the types exist that were added, and none that was deleted. */
+  /** V15, at the end: every type that was added exists, and none that was deleted does. */
   async check(store: Store): Promise<string[]> {
     const { types } = await store.types.list();
     return [...this.#isThere].flatMap(([name, isThere]) =>

@@ -182,7 +182,7 @@ export async function openPostgresDatabase(
 }
 
 interface NodeHooks {
-  /** Gets the store's database before anything is asked of it. */
+  /** Gets the store's database before its first query. */
   readonly onDatabase?: (database: PostgresDatabase) => void;
   readonly onLost?: (error: Error) => void;
 }

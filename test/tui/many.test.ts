@@ -24,7 +24,7 @@ function on(tab: Tab, setup: Setup = {}): Dashboard {
   return new Dashboard({ tab, jobs: [], ...setup }).connected();
 }
 
-/** Returns the plans that were asked for, and the jobs that were to run. */
+/** Returns the plans that were requested, and the jobs that were to run. */
 function drafts(dashboard: Dashboard): { plans: object[]; jobs: object[] } {
   const bodies = asked(dashboard, "createJob").map(({ ask }) => ask.body as { dry_run?: true });
   return { plans: bodies.filter((body) => body.dry_run), jobs: bodies.filter((body) => !body.dry_run) };

@@ -119,7 +119,7 @@ export class Tmux {
     await this.press("Enter");
   }
 
-  /** Pastes the text. An application that asked for it is told that it is pasted. */
+  /** Pastes the text. An application that asked for it learns that it is pasted. */
   async paste(text: string): Promise<void> {
     const loaded = this.#run(["load-buffer", "-b", "pasted", "-"]);
     loaded.child.stdin!.end(text);

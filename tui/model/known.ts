@@ -47,7 +47,7 @@ export interface Known {
   readonly since: { readonly delivered: number; readonly failed: number };
   /** Attempts of the last seconds, newest last. */
   readonly pace: readonly { readonly at: number; readonly attempts: number }[];
-  /** The delay of the stream behind the daemon's clock, compared with the least delay that was seen. */
+  /** The delay of the stream behind the daemon's clock, less the smallest delay seen so far. */
   readonly lagMs: number;
   readonly leastDelay: number | null;
   readonly lastEventId: string | null;

@@ -144,7 +144,7 @@ function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room
     });
 }
 
-/** Shows only the names of headers. Their values may be secrets, and are not known here. */
+/** Shows only the names of headers. Their values may be secrets, and are unknown here. */
 function sendsSpans(state: State, endpoint: Endpoint): Span[] {
   const { id, headers, rate_per_second: rate, max_in_flight: most, signatures } = endpoint;
   const at = switchesAt(state, id);

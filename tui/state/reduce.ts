@@ -1,7 +1,7 @@
 /**
  * The dashboard's only reducer. From a state (`model/state.ts`) and a message it computes the next state and the
  * effects to carry out, as data. Nothing here waits, draws or reads a clock. After every message, `questions.ts` looks
- * at what the screen shows and requests what is not known. Responses go where their request says (`answers.ts`), the
+ * at what the screen shows and requests what is unknown. Responses go where their request says (`answers.ts`), the
  * stream marks what is stale (`stream.ts`), and keys run the table in `keys/table.ts`, unless a layer over the screen
  * takes them first (`press.ts`).
  */

@@ -29,7 +29,7 @@ export function readForwardUrl(text: string): URL {
   throw usage(message);
 }
 
-/** Passes redirects back instead of following them, as webhookd does not follow them either. */
+/** Passes redirects back instead of following them, because webhookd does not follow them either. */
 export async function forward(url: URL, received: Received): Promise<Forwarded> {
   try {
     const response = await send(url, received);

@@ -107,7 +107,7 @@ const SETTINGS = {
     null,
   ),
   archived: v.optional(
-    described(v.boolean(), "Takes it out of what endpoints may choose; those that chose it still receive it."),
+    described(v.boolean(), "Stops offering it to endpoints; those that chose it still receive it."),
     false,
   ),
 };

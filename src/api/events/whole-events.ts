@@ -5,7 +5,7 @@
 import type { Caller, EventQuery, EventView, Page, Total } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 
-/** The most bytes of data in a page. */
+/** The maximum number of bytes of data in a page. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** Limits the time for all parts of a page together to what any other page may take. */
 const PAGE_MS = 500;

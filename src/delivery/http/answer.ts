@@ -335,7 +335,7 @@ export class AnswerReader {
 
   #restMs(status: number): number {
     const { "content-length": length = "0", "transfer-encoding": coding, "keep-alive": keepAlive = "" } = this.#framing;
-    // Such a response has no body. If it states a length all the same, what comes next may be that body.
+    // Such a response has no body. If it states a length anyway, what comes next may be that body.
     if ((status === 204 || status === 304) && (Number(length) !== 0 || coding !== undefined)) return 0;
     const timeout = KEEP_ALIVE_TIMEOUT.exec(keepAlive);
     if (timeout === null) return IDLE_MS;

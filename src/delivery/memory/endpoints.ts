@@ -26,7 +26,7 @@ export class Endpoints {
     return this.#damaged.size > 0 && this.#damaged.has(endpoint);
   }
 
-  /** Null while the endpoint is not known. */
+  /** Null while the endpoint is unknown. */
   tenantOf(endpoint: string): string | null {
     return this.#known.get(endpoint)?.tenant ?? null;
   }

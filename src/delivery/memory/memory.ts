@@ -91,7 +91,7 @@ export class Memory {
     return elsewhere === null ? all : [...all].filter((endpoint) => !elsewhere(endpoint));
   }
 
-  /** Returns the time at which the oldest delivery fell due, or null if none is due. Looks at all of memory. */
+  /** Returns the time at which the oldest delivery fell due, or null if none is due. Scans all of memory. */
   oldestDueAt(now: number): number | null {
     let oldest = Number.POSITIVE_INFINITY;
     for (const window of this.windows.all()) {
@@ -101,8 +101,8 @@ export class Memory {
   }
 
   /**
-   * Returns the endpoints with more deliveries due than can be attempted at a time, the longest wait first. Looks at
-   * all of memory.
+   * Returns the endpoints with more deliveries due than can be attempted at a time, the longest wait first. Scans all
+   * of memory.
    */
   queues(now: number): Queue[] {
     const queues: Queue[] = [];

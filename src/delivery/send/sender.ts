@@ -26,7 +26,7 @@ export interface Sending {
   /**
    * Sets an endpoint's settings. They apply to attempts that start after this resolves, and to sends handed over after
    * the call. An endpoint that was just enabled starts with one attempt at a time, because its receiver's capacity is
-   * not known.
+   * unknown.
    */
   setTarget(target: Target): Promise<void>;
   /** Sets the rules for every new connection, and for every request that is not on the wire yet. */

@@ -75,10 +75,7 @@ export class Signer {
   }
 }
 
-/**
- * The API accepts no other headers. If another one is stored all the same, it must not end one header and begin
- * another.
- */
+/** The API accepts no other headers. If another one is stored anyway, it must not end one header and begin another. */
 function isSendable(header: [name: string, value: string]): boolean {
   return header.every((part) => !/[^\t\x20-\x7e]/.test(part));
 }

@@ -19,7 +19,7 @@ export interface Row {
 
 export interface Subject {
   readonly endpoint: string;
-  /** Null if its id is not known. */
+  /** Null if its id is unknown. */
   readonly attempt: string | null;
 }
 

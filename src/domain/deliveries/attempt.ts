@@ -53,7 +53,7 @@ export type AttemptError = keyof typeof ERRORS;
 
 export const ATTEMPT_ERRORS = Object.keys(ERRORS) as [AttemptError, ...AttemptError[]];
 
-/** Text for people, from an `error` of the API; null stands for an error that is not known. */
+/** Text for people, from an `error` of the API; null stands for an error that is unknown. */
 export function causeText(error: string | null, statusCode: number | null): string {
   if (error === "http_status" || error === null)
     return statusCode === null ? "failed" : `${statusCode} from the receiver`;

@@ -120,7 +120,7 @@ interface LoggedAttempt {
 
 /**
  * Returns the fields of an attempt's log line: everything needed to find it and similar ones. `tenant` is null while
- * the endpoint is not known.
+ * the endpoint is unknown.
  */
 export function attemptFields({ claim, outcome, verdict }: LoggedAttempt, tenant: string | null): object {
   return {

@@ -91,7 +91,7 @@ export function route<Endpoint extends Filtered, Answer extends object>(
   return refusal ?? routed;
 }
 
-/** Runs the pieces of long work one after the other. */
+/** Runs the pieces of long work one after another. */
 export type InPieces = (pieces: Generator<void, void>) => Promise<void>;
 
 /** Publishes, and in between asks the filters that take long. */

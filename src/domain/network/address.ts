@@ -19,7 +19,7 @@ export interface AddressRules {
   readonly tenants: readonly TenantNetworks[];
   /** `--dev` allows 127.0.0.0/8 and ::1, even as own addresses. */
   readonly allowLoopback: boolean;
-  /** The port of our own API, which is never allowed on an address of this host. 0 while it is not known. */
+  /** The port of our own API, which is never allowed on an address of this host. 0 while it is unknown. */
   readonly ownPort: number;
 }
 

@@ -159,7 +159,7 @@ function addressSetting(code: AddressFault, { ip, port }: Call, { address, dev }
     case "address_self":
     case "address_not_public":
       if (address.isOwnPort(port) && (code === "address_self" || isLoopback(ip)))
-        return "nothing allows webhookd's own port on this host";
+        return "no setting allows webhookd's own port on this host";
       if (isLoopback(ip) && !dev) return `--dev allows it, and so does [egress] allow_cidrs = [${block}]`;
       return `[egress] allow_cidrs = [${block}] allows it`;
   }

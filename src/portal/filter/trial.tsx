@@ -16,9 +16,9 @@ import { boundsOf, type Period, PERIODS } from "./periods.ts";
 import { reasonText } from "./reasons.ts";
 import type { Row } from "./rows.ts";
 
-/** The most events that a filter is tried on: a page of the list. */
+/** The maximum number of events that a filter is tried on: a page of the list. */
 const MOST = 100;
-/** The most events listed that would have been received, and the most that would have been left out. */
+/** The maximum number of events listed that would have been received, and the most that would have been left out. */
 const SHOWN = 10;
 
 export interface Recent {

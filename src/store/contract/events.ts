@@ -130,7 +130,7 @@ export interface DeliveryStore {
    */
   park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]>;
 
-  // --- attempts that were asked for by hand ---
+  // --- attempts that were requested by hand ---
 
   /**
    * Requests one attempt outside the ladder. The request survives restarts, and ends when the attempt has been made, or

@@ -83,7 +83,7 @@ interface Preparing extends Pick<MigrateOptions, "dir" | "clock" | "nativeBindin
 }
 
 /**
- * Called when a store is opened. Makes the copy to which an upgrade can be undone, or refuses the store if it must not
+ * Called when a store is opened. Makes the copy that undoes an upgrade, or refuses the store if it must not
  * be migrated.
  */
 export async function prepareMigration(options: Preparing, from: number, to: number): Promise<void> {

@@ -69,7 +69,7 @@ const ROWS: readonly Row[] = [
     what: "the database does not exist",
     todo: "create it (CREATE DATABASE <database> OWNER <user>), restore it, or name another one in [data] store",
   },
-  { code: /^57014$/, is: "unavailable", what: "it stopped a statement of webhookd", todo: LOOK },
+  { code: /^57014$/, is: "unavailable", what: "it stopped one of webhookd's statements", todo: LOOK },
   { code: /^25P0[34]$/, is: "unavailable", what: "a transaction of webhookd took too long for it", todo: LOOK },
   {
     code: /^28P01$/,

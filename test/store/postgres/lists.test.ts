@@ -36,8 +36,8 @@ const FAILED = 0.08;
 const isStatus = (name: string) => "status" in FILTERS[name]!;
 
 /**
- * The most rows that may be read. If an index matches, a row is read to find it and to show it. Otherwise no more rows
- * are read than the tenant's, or its failures.
+ * The maximum number of rows that may be read. If an index matches, a row is read to find it and to show it. Otherwise
+ * no more rows are read than the tenant's, or its failures.
  */
 function mostRows(kind: readonly string[], shown: number, events: number): number {
   const isMatched = kind.every((name) => isStatus(name) || name === "endpoint" || name === "last hour");

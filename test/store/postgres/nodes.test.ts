@@ -382,7 +382,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect((await renew(b)).size).toBe(0);
     // A drained node still gets the notifications that it needs, and commits.
     await publishOne(b);
-    // If all nodes are drained, they send all the same.
+    // If all nodes are drained, they send anyway.
     await b.ownership.drain("host", true);
     await renew(a);
     await renew(b);

@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /**
- * Objects that are created one after the other: the time that passes before each, and the change of the clock at that
+ * Objects that are created one after another: the time that passes before each, and the change of the clock at that
  * moment.
  */
 const steps = fc.array(

@@ -19,7 +19,7 @@ interface Index {
   readonly groups: Map<Scalar, Group[]>;
 }
 
-/** The most paths that are looked at for each event. */
+/** The maximum number of paths that are looked at for each event. */
 const MAX_PATHS = 20;
 /** If there are more values at a path, all filters that need one of them are asked. */
 const MAX_VALUES = 1000;

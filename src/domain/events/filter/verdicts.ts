@@ -1,6 +1,6 @@
 /**
  * The answers of filters about the events of a publish. Short work is done at once, inside the commit. Long work would
- * hold up the publishes of others, so it is handed out, to be done in pieces before the publish is tried again.
+ * hold up the publishes of others, so it is handed out, to be done in pieces before the publish is retried.
  */
 import { type FieldError, WebhookdError } from "../../errors.ts";
 import type { EventDraft } from "../event.ts";
@@ -12,7 +12,7 @@ import { subjectOf } from "./subject.ts";
 
 /** The looks of all filters together at one event. Beyond that they let it through, as each of them does. */
 export const MAX_EVENT_LOOKS = 100 * MAX_LOOKS;
-/** The most looks of all filters together at the events of a batch. */
+/** The maximum number of looks of all filters together at the events of a batch. */
 export const MAX_BATCH_LOOKS = 1000 * MAX_LOOKS;
 /** The looks that a publish may take inside its commit: they take some tenths of a millisecond. */
 const SHORT_LOOKS = MAX_LOOKS / 2;

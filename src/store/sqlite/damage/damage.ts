@@ -125,7 +125,7 @@ const LARGE = /^(event|delivery|attempt|large_data)/;
 
 /**
  * Looks for damaged pages for as long as there is time, so that a store of any size starts soon. Nothing else may use
- * the connection meanwhile.
+ * the connection in the meantime.
  */
 export function lookForDamage(db: Database, { budgetMs, monotonic }: Looking): Looked {
   const end = monotonic() + budgetMs;

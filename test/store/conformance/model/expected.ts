@@ -33,7 +33,7 @@ export interface Expected {
   retry: number;
   trigger: Trigger;
   dueAt: number;
-  /** True if an attempt was asked for by hand. */
+  /** True if an attempt was requested by hand. */
   owed: boolean;
 }
 
