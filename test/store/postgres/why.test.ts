@@ -5,7 +5,7 @@ import { reasonOf } from "../../../src/domain/events/why.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
-import { addEndpoint, draft, noRoom, START } from "../fixtures.ts";
+import { addEndpoint, draft, withoutCapacity, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const server = await startServer();
@@ -39,7 +39,7 @@ describe.skipIf(server === null)("two nodes", () => {
       const changing = b.endpoints.update(null, endpoint, (all) => ({ ...all, filter: SMALL }), START);
       await expect.poll(waiting(1), { interval: 10 }).toBe(true);
       // It has looked for its recipients before the change is committed, and waits for that one.
-      const publishing = a.events.publish([draft()], START, noRoom);
+      const publishing = a.events.publish([draft()], START, withoutCapacity);
       await expect.poll(waiting(2), { interval: 10 }).toBe(true);
       await client.query("COMMIT");
       await changing;
@@ -64,7 +64,7 @@ describe.skipIf(server === null)("two nodes", () => {
       }
     })();
     const ids: string[] = [];
-    for (let at = 0; at < 150; at++) ids.push((await a.events.publish([draft()], START, noRoom))[0]!.id);
+    for (let at = 0; at < 150; at++) ids.push((await a.events.publish([draft()], START, withoutCapacity))[0]!.id);
     publishing.isOver = true;
     await changing;
     const reasons = await Promise.all(ids.map((id) => whyOf(a, id, endpoint)));

@@ -10,7 +10,7 @@ import { type Reason, reasonOf } from "../../../../src/domain/events/why.ts";
 import { newId } from "../../../../src/domain/id.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { Random } from "../../../sim/random.ts";
-import { answered, BEGINNING, ended, noRoom } from "../../fixtures.ts";
+import { answered, BEGINNING, ended, withoutCapacity } from "../../fixtures.ts";
 import type { StoreUnderTest } from "../../stores.ts";
 
 const HOUR = 3_600_000;
@@ -197,7 +197,7 @@ export class WhyHistory {
         ...(tags.length > 0 && { labels: { publisherId: null, tags } }),
       })),
       this.#now,
-      noRoom,
+      withoutCapacity,
     );
     for (const [at, { id }] of published.entries()) {
       const { said, tenant } = drafts[at]!;
@@ -213,7 +213,7 @@ export class WhyHistory {
     const { id: testFor, tenant } = endpoint;
     const data = Buffer.from("{}");
     const draft = { tenant, type: "webhookd.test", createdAt: this.#now, data, testFor };
-    const [publication] = await this.#store.events.publish([draft], this.#now, noRoom);
+    const [publication] = await this.#store.events.publish([draft], this.#now, withoutCapacity);
     const said = { type: "webhookd.test", amount: 0, currency: "", tags: [] };
     const { id, fresh } = publication!;
     const event: TrueEvent = { ...said, id, tenant, at: this.#now, of: new Map(), isTest: true, erasedAt: null };

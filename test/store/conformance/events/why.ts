@@ -3,7 +3,17 @@ import { KEPT_CHOICES } from "../../../../src/domain/endpoints/choice.ts";
 import type { EndpointSettings } from "../../../../src/domain/endpoints/endpoint.ts";
 import { reasonOf, type Reason } from "../../../../src/domain/events/why.ts";
 import type { Store } from "../../../../src/store/store.ts";
-import { addEndpoint, again, dueNow, failed, newEndpoint, noRoom, draft, publishOne, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  again,
+  dueNow,
+  failed,
+  newEndpoint,
+  withoutCapacity,
+  draft,
+  publishOne,
+  START,
+} from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 /** Returns the reason, or what there is none of. */
@@ -45,7 +55,7 @@ export function why(openFresh: OpenFresh): void {
     it("counts what waits before it, and says when the next attempt is due", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const published = await store.events.publish([draft(), draft(), draft()], START, noRoom);
+      const published = await store.events.publish([draft(), draft(), draft()], START, withoutCapacity);
       const ids = published.map(({ id }) => id);
       expect(await whyOf(store, ids[2]!, endpoint)).toMatchObject({ code: "waiting", at: START, ahead: 2 });
       const [claim] = await dueNow(store, endpoint);
