@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await site.request("DELETE", `/v1/webhooks/events/${event}/data`);
     await page.getByLabel("Signature", { exact: true }).fill(signature);
     await button("Check it").click();
-    await page.getByText("The data of this event was erased, so its signature cannot be checked").waitFor();
+    await page.getByText("The data of this event was erased, so its signature can no longer be checked here").waitFor();
     await page.getByRole("tab", { name: "Deliveries" }).click();
     await page.getByRole("link", { name: new RegExp(event) }).click();
     await page.getByText("the body that was sent is not kept any more").waitFor();
