@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await page.getByText("The data of this event was erased, so its signature can no longer be checked here").waitFor();
     await page.getByRole("tab", { name: "Deliveries" }).click();
     await page.getByRole("link", { name: new RegExp(event) }).click();
-    await page.getByText("the body that was sent is not kept any more").waitFor();
+    await page.getByText("the body that was sent is no longer kept").waitFor();
     expect(await page.getByRole("button", { name: /Copy as curl/ }).count()).toBe(0);
     await page.goBack();
   });
