@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await list.getByText('spent.value is "900.00", but must be more than 1,000').waitFor();
     await person.click(page.getByRole("button", { name: "Save" }));
     await page.getByText("Saved", { exact: true }).waitFor();
-    await page.getByText("amount is more than 1000, and currency is EUR").waitFor();
+    await page.getByText("spent.value is more than 1000, and spent.currency is EUR").waitFor();
     expect((await site.request("GET", `/v1/webhooks/${id}`)).filter).toEqual({
       data: { spent: { value: { $gt: 1000 }, currency: "EUR" } },
     });
