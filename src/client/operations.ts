@@ -39,6 +39,7 @@ export const OPERATIONS = {
   eraseEvent: "DELETE /v1/webhooks/events/{id}/data",
   listEventTypes: "GET /v1/webhooks/event-types",
   createEventType: "POST /v1/webhooks/event-types",
+  importEventTypes: "POST /v1/webhooks/event-types/import",
   getEventType: "GET /v1/webhooks/event-types/{id}",
   putEventType: "PUT /v1/webhooks/event-types/{id}",
   deleteEventType: "DELETE /v1/webhooks/event-types/{id}",
@@ -130,6 +131,7 @@ export type BatchedPublication = Out<typeof publication.BatchPublication>["data"
 export type EventSummary = Out<typeof event.EventSummary>;
 export type EventType = Out<typeof eventType.EventType>;
 export type Explanation = Out<typeof why.Explanation>;
+export type EventTypeImport = Out<typeof eventType.EventTypeImported>;
 export type Failures = Out<typeof failure.Failures>;
 export type FailureGroup = Failures["data"][number];
 export type Job = Out<typeof job.Job>;
@@ -173,6 +175,7 @@ export interface Answers {
   eraseEvent: null;
   listEventTypes: Page<EventType>;
   createEventType: EventType;
+  importEventTypes: EventTypeImport;
   getEventType: EventType;
   putEventType: EventType;
   deleteEventType: null;

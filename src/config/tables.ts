@@ -3,6 +3,7 @@
  * `[tenants.NAME]`.
  */
 import { nameFault, type EventType, type JsonSchema } from "../domain/events/event-type.ts";
+import { sampleOf } from "../domain/events/sample.ts";
 import { isTenant } from "../domain/id.ts";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
@@ -78,14 +79,21 @@ function faultsOf(table: Table, before: readonly EventType[]): Fault[] {
   return faults;
 }
 
-function typeOf({ name, description = "", sample = {}, schema = ANY }: Table): EventType {
+function typeOf({ name, description = "", sample, schema = ANY }: Table): EventType {
+  const its = asJson(schema);
   return {
     name: name as string,
     description: description as string,
     source: "example",
-    schema: asJson(schema),
-    sample: asJson(sample),
+    schema: its,
+    sample: sample === undefined ? sampleObject(its) : asJson(sample),
   };
+}
+
+/** If no object can be made of the schema, the check of the sample says so. */
+function sampleObject(schema: JsonSchema): EventType["sample"] {
+  const made = sampleOf(schema);
+  return isTable(made) ? made : {};
 }
 
 /** TOML's own dates and times become their text. */

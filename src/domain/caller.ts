@@ -169,6 +169,7 @@ export const AUDIT_ACTIONS = [
   "endpoint.test",
   "event_type.create",
   "event_type.put",
+  "event_type.import",
   "event_type.delete",
   "secret.read",
   "secret.rotate",

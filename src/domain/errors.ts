@@ -70,6 +70,7 @@ export const FIELD_CODES = [
   "invalid_filter",
   "unknown_event_type",
   "archived_event_type",
+  "read_only_event_type",
   "unknown_endpoint",
   "unknown_event",
   "invalid_header",

@@ -96,7 +96,7 @@ export class OwnTypes {
     this.#isThere.set(name, null);
     const now = process.clock.now();
     try {
-      if (isAdded) await types.put(name, (old) => settledType(name, old, settings, now));
+      if (isAdded) await types.put([name], (old) => settledType(name, old, settings, now));
       else await types.delete(name, now);
       if (process.alive) this.#isThere.set(name, isAdded);
     } catch (error) {

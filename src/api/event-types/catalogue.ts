@@ -9,9 +9,9 @@ import { ALERT_TYPES } from "../../domain/alert.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { catalogueOf, type KnownType, readOnlyFault, type StoredType } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
-import type { Store, StoredTypes, TypeInUse } from "../../store/store.ts";
+import type { PutType, Store, StoredTypes, TypeChange, TypeInUse } from "../../store/store.ts";
 import { validationFailed } from "../pipeline/body.ts";
-import type { DataCheck, DataFault, SingleChecks } from "./data-check.ts";
+import type { DataCheck, DataFault, SampledType, SingleChecks } from "./data-check.ts";
 
 const WHERE = "[[event_types]]";
 
@@ -96,26 +96,33 @@ export class Catalogue {
     this.#rebuild();
   }
 
-  /** Throws `validation_failed` for a schema that cannot be used, or that the sample does not match. */
-  async requireUsable(type: Pick<StoredType, "name" | "schema" | "sample">): Promise<void> {
+  /** The type of this name that the store keeps; null if there is none, or if the configuration hides it. */
+  stored(name: string): StoredType | null {
+    return this.types.get(name)?.origin === "api" ? this.#stored.get(name)! : null;
+  }
+
+  /**
+   * Returns the sample of a type, as `SingleChecks.sampleOf` does. Throws `validation_failed` for a schema that cannot
+   * be used, or that the sample does not match.
+   */
+  async sampleFor(type: SampledType): Promise<StoredType["sample"]> {
     const [checks, { UnusableType }] = await Promise.all([this.#loadChecks(), import("./data-check.ts")]);
     try {
-      checks.require(type);
+      return checks.sampleFor(type);
     } catch (error) {
       if (!(error instanceof UnusableType)) throw error;
       throw validationFailed([{ pointer: `/${error.part}`, code: "invalid_syntax", detail: error.message }]);
     }
   }
 
-  /** Throws `event_type_read_only`, the errors of `change`, and those of the store. */
-  async put(
-    name: string,
-    change: (before: StoredType | null) => StoredType,
-  ): Promise<{ readonly type: StoredType; readonly isNew: boolean }> {
-    this.#requireOwn(name);
-    const { type, isNew, revision } = await this.#parts.store.types.put(name, change);
-    await this.#changed(revision, (stored) => stored.set(name, type));
-    return { type, isNew };
+  /** Throws `event_type_read_only`, what `change` throws, and what the store refuses. */
+  async put(names: readonly string[], change: TypeChange): Promise<readonly PutType[]> {
+    for (const name of names) this.#requireOwn(name);
+    const { types, revision } = await this.#parts.store.types.put(names, change);
+    await this.#changed(revision, (stored) => {
+      for (const { type } of types) stored.set(type.name, type);
+    });
+    return types;
   }
 
   /** Returns false if there is no such type. Throws `event_type_read_only` and `event_type_in_use`. */

@@ -3,6 +3,7 @@ import type { DefinedError, ErrorObject, Options, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FieldCode, FieldError } from "../../domain/errors.ts";
 import type { EventType, JsonSchema } from "../../domain/events/event-type.ts";
+import { sampleOf } from "../../domain/events/sample.ts";
 import { LinearPattern, type Steps } from "../../domain/json/linear-pattern.ts";
 
 /** Returns the first fault, with a pointer relative to the data, or null if the data is valid. */
@@ -51,25 +52,46 @@ export class SingleChecks {
   readonly #checker = new Checker({ addUsedSchema: false });
   readonly #validators = new WeakMap<JsonSchema, ValidateFunction>();
 
-  /** Throws `UnusableType` like `openDataCheck`. */
-  require(type: Checked): void {
-    this.#of(type);
+  /**
+   * Decides what the sample of a type is: the given one, else the one that it had, if that still matches, else one made
+   * from the schema. Throws `UnusableType` as `openDataCheck` does.
+   */
+  sampleFor({ name, schema, sample, before }: SampledType): EventType["sample"] {
+    const validate = this.#of({ name, schema });
+    if (sample !== undefined) return this.#checker.fitting({ name, sample }, validate);
+    if (before !== undefined && this.#checker.faultIn(validate, before) === null) return before;
+    const made = sampleOf(schema);
+    const fault = this.#checker.faultIn(validate, made);
+    if (fault === null && isObject(made)) return made;
+    const why = isObject(made) ? textOf(fault!) : "data is always an object";
+    throw new UnusableType(name, "sample", `needs a sample, because the one made from its schema is wrong: ${why}`);
   }
 
   check(type: Checked, data: Uint8Array): FieldError | null {
     return this.#checker.judge(this.#of(type), data);
   }
 
-  #of(type: Checked): ValidateFunction {
-    let validate = this.#validators.get(type.schema);
+  #of({ name, schema }: Pick<Checked, "name" | "schema">): ValidateFunction {
+    let validate = this.#validators.get(schema);
     if (validate === undefined) {
-      validate = this.#checker.usable(type);
+      validate = this.#checker.compile(name, schema);
       // Ajv would keep each schema for ever.
-      this.#checker.forget(type.schema);
-      this.#validators.set(type.schema, validate);
+      this.#checker.forget(schema);
+      this.#validators.set(schema, validate);
     }
     return validate;
   }
+}
+
+/** A type that is being set. */
+export interface SampledType extends Pick<EventType, "name" | "schema"> {
+  readonly sample?: EventType["sample"] | undefined;
+  /** The sample that the type had. */
+  readonly before?: EventType["sample"] | undefined;
+}
+
+function isObject(value: unknown): value is EventType["sample"] {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -103,23 +125,29 @@ class Checker {
   }
 
   judge(validate: ValidateFunction, data: Uint8Array): FieldError | null {
-    return this.#faultIn(validate, JSON.parse(utf8.decode(data)));
+    return this.faultIn(validate, JSON.parse(utf8.decode(data)));
   }
 
   /** Throws `UnusableType`. */
   usable({ name, schema, sample }: Checked): ValidateFunction {
-    const validate = this.#compile(name, schema);
-    const fault = this.#faultIn(validate, sample);
-    if (fault === null) return validate;
-    const { pointer, detail } = fault;
-    throw new UnusableType(name, "sample", `has a sample that does not match its schema: ${pointer || "it"} ${detail}`);
+    const validate = this.compile(name, schema);
+    this.fitting({ name, sample }, validate);
+    return validate;
+  }
+
+  /** Returns the sample. Throws `UnusableType` if it does not match. */
+  fitting({ name, sample }: Pick<Checked, "name" | "sample">, validate: ValidateFunction): EventType["sample"] {
+    const fault = this.faultIn(validate, sample);
+    if (fault === null) return sample;
+    throw new UnusableType(name, "sample", `has a sample that does not match its schema: ${textOf(fault)}`);
   }
 
   forget(schema: JsonSchema): void {
     this.#ajv.removeSchema(schema);
   }
 
-  #compile(type: string, schema: JsonSchema): ValidateFunction {
+  /** Throws `UnusableType`. */
+  compile(type: string, schema: JsonSchema): ValidateFunction {
     this.#steps.left = MAX_STEPS;
     try {
       return this.#ajv.compile(schema);
@@ -128,13 +156,17 @@ class Checker {
     }
   }
 
-  #faultIn(validate: ValidateFunction, value: unknown): FieldError | null {
+  faultIn(validate: ValidateFunction, value: unknown): FieldError | null {
     this.#steps.left = MAX_STEPS;
     const isValid = validate(value);
     if (this.#steps.left < 0)
       return { pointer: "", code: "too_long", detail: "is too long to be compared with the patterns of its schema" };
     return isValid ? null : faultOf(validate.errors![0]!);
   }
+}
+
+function textOf({ pointer, detail }: FieldError): string {
+  return `${pointer || "it"} ${detail}`;
 }
 
 function areUnique(items: readonly unknown[]): boolean {

@@ -10,6 +10,7 @@ import { requireEveryTenant } from "../pipeline/access.ts";
 import { readJson, unknownType, validationFailed } from "../pipeline/body.ts";
 import { json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
+import { importRoute } from "./import.ts";
 import {
   createEventType,
   deleteEventType,
@@ -17,12 +18,12 @@ import {
   EventTypeSettings,
   getEventType,
   listEventTypes,
+  MAX_TYPE_BYTES,
+  PATH,
   presentType,
   putEventType,
 } from "./schemas.ts";
 
-const PATH = "/v1/webhooks/event-types";
-const MAX_BYTES = 64 * 1024;
 const GROWTH = { grows: 700, kept: "until it is deleted; there may be 1,000" } as const;
 
 export function eventTypeRoutes(parts: ApiParts): Route[] {
@@ -49,17 +50,18 @@ export function eventTypeRoutes(parts: ApiParts): Route[] {
       method: "POST",
       path: PATH,
       access: "admin",
-      body: { maxBytes: MAX_BYTES, schema: EventTypeDraft },
+      body: { maxBytes: MAX_TYPE_BYTES, schema: EventTypeDraft },
       audit: "event_type.create",
       growth: GROWTH,
       operation: createEventType,
       handle: (call) => create(parts, call),
     },
+    importRoute(parts),
     {
       ...one,
       method: "PUT",
       access: "admin",
-      body: { maxBytes: MAX_BYTES, schema: EventTypeSettings },
+      body: { maxBytes: MAX_TYPE_BYTES, schema: EventTypeSettings },
       audit: "event_type.put",
       growth: GROWTH,
       operation: putEventType,
@@ -102,8 +104,8 @@ async function put(parts: ApiParts, call: Call): Promise<Reply> {
   requireEveryTenant(call.principal);
   const { id: name = "" } = call.params;
   const given = readJson(call.body, EventTypeSettings);
-  const { type, isNew } = await stored(parts, call, { name, given, pointer: "" }, () => {});
-  return isNew ? added(type) : json(200, shown(type));
+  const { before, type } = await stored(parts, call, { name, given, pointer: "" }, () => {});
+  return before === null ? added(type) : json(200, shown(type));
 }
 
 interface Draft {
@@ -123,15 +125,16 @@ async function stored(
   if (readOnly !== null) throw readOnly;
   const fault = nameFault(name);
   if (fault !== null) throw validationFailed([{ pointer, code: "invalid_syntax", detail: fault }]);
-  await catalogue.requireUsable({ name, ...given });
+  const sample = await catalogue.sampleFor({ name, ...given });
   const { sunset_at: sunsetAt, ...settings } = given;
-  return catalogue.put(name, (before) => {
+  const [put] = await catalogue.put([name], (before) => {
     require(before);
-    const type = settledType(name, before, { ...settings, sunsetAt }, now);
+    const type = settledType(name, before, { ...settings, sample, sunsetAt }, now);
     const late = sunsetFault(type);
     if (late !== null) throw validationFailed([{ pointer: "/sunset_at", code: "conflicting_fields", detail: late }]);
     return type;
   });
+  return put!;
 }
 
 function added(type: StoredType): Reply {

@@ -1,10 +1,15 @@
 /** The schemas of event types, and the descriptions of their routes. */
 import * as v from "valibot";
 import { MAX_STORED_TYPES, ORIGINS, VALIDATIONS, type KnownType } from "../../domain/events/catalogue.ts";
-import { BUILT_IN_TYPES } from "../../domain/events/event-type.ts";
+import { BUILT_IN_TYPES, type JsonSchema } from "../../domain/events/event-type.ts";
+import { IMPORT_RESULTS } from "../../domain/events/type-import.ts";
 import { formatInstantOrNull, parseInstant } from "../../domain/time/instant.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { anObject, AnyObject, aPageOf, described, Instant, line, pageSchema, titled } from "../pipeline/shapes.ts";
+
+export const PATH = "/v1/webhooks/event-types";
+/** The most bytes of one type. */
+export const MAX_TYPE_BYTES = 64 * 1024;
 
 const Validation = described(
   v.nullable(v.picklist(VALIDATIONS)),
@@ -70,6 +75,11 @@ export function presentType(type: Omit<KnownType, "checks">) {
 /** Allows any object as `data`. */
 const ANY = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" };
 
+const SETTINGS_NAME = described(
+  v.string(),
+  "Words of letters, digits, `_` and `-`, separated by dots: at most 128 characters.",
+);
+
 const SETTINGS = {
   description: v.optional(described(line(256), "What the event says, for subscribers, on one line."), ""),
   schema: v.optional(
@@ -79,7 +89,9 @@ const SETTINGS = {
     ),
     ANY,
   ),
-  sample: v.optional(described(anObject(), "An example of `data`, which must match the schema."), {}),
+  sample: v.optional(
+    described(anObject(), "An example of `data`, which must match the schema; by default one is made from the schema."),
+  ),
   group: v.optional(
     described(
       v.nullable(v.pipe(line(64), v.minLength(1, "too_few: must not be empty"))),
@@ -112,15 +124,62 @@ const SETTINGS = {
   ),
 };
 
+/** More would make too long a body, and too many types. */
+const MAX_IMPORTED = 1000;
+
+const ImportedType = titled(
+  "ImportedType",
+  v.strictObject({
+    name: SETTINGS_NAME,
+    description: v.optional(SETTINGS.description.wrapped),
+    schema: v.optional(SETTINGS.schema.wrapped),
+    sample: SETTINGS.sample,
+    group: v.optional(SETTINGS.group.wrapped),
+    deprecated: v.optional(SETTINGS.deprecated.wrapped),
+  }),
+);
+
+export const EventTypeImport = titled(
+  "EventTypeImport",
+  v.strictObject({
+    types: described(
+      v.pipe(
+        v.array(ImportedType),
+        v.minLength(1, "too_few: must name at least one type"),
+        v.maxLength(MAX_IMPORTED, `too_long: must have at most ${MAX_IMPORTED} types`),
+      ),
+      "The types to add or to change. What you leave out of a type stays as it is.",
+    ),
+    dry_run: v.optional(described(v.boolean(), "Only return what the import would do."), false),
+  }),
+);
+
+export const EventTypeImported = titled(
+  "EventTypeImported",
+  v.object({
+    data: v.array(
+      v.object({
+        name: v.string(),
+        result: described(v.picklist(IMPORT_RESULTS), "`refused` occurs only with `dry_run`."),
+        changed: described(v.array(v.string()), "The fields that change. Empty unless `result` is `changed`."),
+        reason: described(v.nullable(v.string()), "Why the type is refused."),
+      }),
+    ),
+    dry_run: described(v.boolean(), "True if nothing was done."),
+  }),
+);
+
 export const EventTypeSettings = titled("EventTypeSettings", v.strictObject(SETTINGS));
 
 export const EventTypeDraft = titled(
   "EventTypeDraft",
   v.strictObject({
-    name: described(v.string(), "Words of letters, digits, `_` and `-`, separated by dots: at most 128 characters."),
+    name: SETTINGS_NAME,
     ...SETTINGS,
   }),
 );
+
+export const ANY_DATA: JsonSchema = ANY;
 
 const params = { id: "" };
 const aDraft = {
@@ -130,6 +189,7 @@ const aDraft = {
   group: "orders",
   validation: "warn" as const,
 };
+const { validation: _, ...aDocumented } = aDraft;
 const aStoredType = {
   ...anEventType,
   ...aDraft,
@@ -181,6 +241,34 @@ export const putEventType: Operation = {
     201: { description: "The type was added.", schema: EventType, example: aStoredType, headers: ["location"] },
   },
   problems: ["event_type_read_only", "event_type_limit"],
+};
+
+export const importEventTypes: Operation = {
+  id: "importEventTypes",
+  tag: "Events",
+  summary: "Add or change many event types at once",
+  description:
+    "All of them, or none: if one cannot be imported, nothing changes. To see what an import would do, say `dry_run`. The same import again changes nothing. `validation`, `sunset_at` and `archived` stay as they are.",
+  example: { types: [{ name: aStoredType.name, ...aDocumented }], dry_run: true },
+  replies: {
+    200: {
+      description: "What became of each type, or would.",
+      schema: EventTypeImported,
+      example: {
+        data: [
+          { name: aStoredType.name, result: "changed", changed: ["schema", "sample"], reason: null },
+          {
+            name: "budget.exceeded",
+            result: "refused",
+            changed: [],
+            reason: "budget.exceeded is fixed by the specification and cannot be changed; add a type of another name",
+          },
+        ],
+        dry_run: true,
+      },
+    },
+  },
+  problems: ["event_type_limit"],
 };
 
 export const deleteEventType: Operation = {

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
 import { nearest } from "../../domain/nearest.ts";
 import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../../domain/errors.ts";
-import { parseJson } from "../../domain/json/json.ts";
+import { type JsonLimits, parseJson } from "../../domain/json/json.ts";
 import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
 import { listed } from "../../domain/wording.ts";
 import { type BodyMemory, giveBack, pour } from "../server/body-memory.ts";
@@ -238,9 +238,13 @@ export function memberPointer(parent: string, key: string): string {
  * Reads a JSON body with a valibot schema. The schema's messages are field codes, or a code and a sentence (`too_long:
  * at most 256 characters`). An issue without a message becomes `out_of_range` or `invalid_type`.
  */
-export function readJson<S extends v.GenericSchema>(body: Uint8Array, schema: S): v.InferOutput<S> {
+export function readJson<S extends v.GenericSchema>(
+  body: Uint8Array,
+  schema: S,
+  limits: Partial<JsonLimits> = {},
+): v.InferOutput<S> {
   if (body.length === 0) throw missingBody(requiredBy(schema));
-  const value = parseJson(body);
+  const value = parseJson(body, limits);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw validationFailed([{ pointer: "", code: "invalid_body", detail: "the body must be a JSON object" }]);
   }

@@ -108,8 +108,12 @@ export function settledType(name: string, before: StoredType | null, settings: T
 
 /** The order of a schema's keys counts, because they are shown in it. */
 export function isSameType(one: StoredType, other: StoredType): boolean {
-  return (Object.keys(one) as (keyof StoredType)[]).every(
-    (part) => JSON.stringify(one[part]) === JSON.stringify(other[part]),
+  return changedParts(one, other).length === 0;
+}
+
+export function changedParts(one: StoredType, other: StoredType): (keyof StoredType)[] {
+  return (Object.keys(one) as (keyof StoredType)[]).filter(
+    (part) => JSON.stringify(one[part]) !== JSON.stringify(other[part]),
   );
 }
 
@@ -120,10 +124,11 @@ export function sunsetFault({ deprecatedAt, sunsetAt }: TypeLife): string | null
   return sunsetAt < deprecatedAt ? "must not be before the type became deprecated" : null;
 }
 
-/** Refuses a new type if there are already too many. Null if there is space. */
-export function capacityFault(stored: number): WebhookdError | null {
-  if (stored < MAX_STORED_TYPES) return null;
-  const detail = `there are ${MAX_STORED_TYPES} event types already: delete some that are no longer used`;
+/** Refuses new types where there would be too many; null if there is room. */
+export function capacityFault(stored: number, added = 1): WebhookdError | null {
+  if (added === 0 || stored + added <= MAX_STORED_TYPES) return null;
+  const there = stored === MAX_STORED_TYPES ? stored : `${stored}, with ${added} new ones too many,`;
+  const detail = `there are ${there} event types already, of ${MAX_STORED_TYPES} that there may be: delete some that nothing uses any more`;
   return new WebhookdError("event_type_limit", detail);
 }
 

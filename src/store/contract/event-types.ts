@@ -9,11 +9,11 @@ export interface EventTypeStore {
   revision(): Promise<number>;
   list(): Promise<StoredTypes>;
   /**
-   * Replaces the type with what `change` returns, or adds it, and rejects with the error that `change` throws. `change`
-   * must be pure, because it may run twice. If the type stays the same, nothing changes, including the revision.
-   * Rejects with `event_type_limit` for a new type if there are too many.
+   * Replaces each type with what `change` returns, or adds it: all of them, or none, if `change` throws an error, with
+   * which this rejects. `change` must be pure, because it may run twice. The revision stays if all types were the same
+   * before. Rejects with `event_type_limit` for new types where there are too many. No name may occur twice.
    */
-  put(name: string, change: (before: StoredType | null) => StoredType): Promise<PutType>;
+  put(names: readonly string[], change: TypeChange): Promise<PutTypes>;
   /**
    * Deletes the type and returns the revision, or null if there is no such type. Rejects with `event_type_in_use` if an
    * endpoint chose it by its name, or an event of it is kept. An endpoint that is registered or changed at the same
@@ -31,8 +31,16 @@ export interface StoredTypes {
   readonly deleted: readonly string[];
 }
 
-export interface PutType {
-  readonly type: StoredType;
-  readonly isNew: boolean;
+export type TypeChange = (before: StoredType | null, name: string) => StoredType;
+
+export interface PutTypes {
+  /** In the order of the names. */
+  readonly types: readonly PutType[];
   readonly revision: number;
+}
+
+export interface PutType {
+  /** Null if the type is new. */
+  readonly before: StoredType | null;
+  readonly type: StoredType;
 }

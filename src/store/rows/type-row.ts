@@ -1,6 +1,7 @@
 /** A row of the table of event types that operators keep: the same in both stores. */
-import type { StoredType, Validation } from "../../domain/events/catalogue.ts";
+import { isSameType, type StoredType, type Validation } from "../../domain/events/catalogue.ts";
 import type { JsonSchema } from "../../domain/events/event-type.ts";
+import type { PutType, TypeChange } from "../store.ts";
 
 export interface TypeRow {
   readonly name: string;
@@ -56,4 +57,25 @@ export function typeOf(row: TypeRow): StoredType {
     sunsetAt: row.sunset_at,
     archived: row.archived === 1,
   };
+}
+
+/** Applies a change to each of the types, as they are now. Throws what the change throws. */
+export function changedTypes(
+  names: readonly string[],
+  get: (name: string) => StoredType | null,
+  change: TypeChange,
+): PutType[] {
+  return names.map((name) => {
+    const before = get(name);
+    return { before, type: change(before, name) };
+  });
+}
+
+export function isChanged({ before, type }: PutType): boolean {
+  return before === null || !isSameType(before, type);
+}
+
+/** Counts the new types. */
+export function addedIn(types: readonly PutType[]): number {
+  return types.filter(({ before }) => before === null).length;
 }

@@ -4,7 +4,7 @@ import { ConfigError } from "../../../src/config/mistake.ts";
 import { WebhookdError } from "../../../src/domain/errors.ts";
 import type { StoredType } from "../../../src/domain/events/catalogue.ts";
 import { BUILT_IN_TYPES, type EventType } from "../../../src/domain/events/event-type.ts";
-import type { EventTypeStore, StoredTypes, TypeInUse } from "../../../src/store/store.ts";
+import type { EventTypeStore, StoredTypes, TypeInUse, PutTypes, TypeChange } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 
 const PAID: EventType = {
@@ -41,10 +41,13 @@ class SharedTypes implements EventTypeStore {
     return this.kept;
   }
 
-  async put(name: string, change: (before: StoredType | null) => StoredType) {
-    const type = change(this.kept.types.find((one) => one.name === name) ?? null);
-    this.set(...this.kept.types.filter((one) => one.name !== name), type);
-    return { type, isNew: true, revision: this.kept.revision };
+  async put(names: readonly string[], change: TypeChange): Promise<PutTypes> {
+    const types = names.map((name) => {
+      const before = this.kept.types.find((one) => one.name === name) ?? null;
+      return { before, type: change(before, name) };
+    });
+    this.set(...this.kept.types.filter(({ name }) => !names.includes(name)), ...types.map(({ type }) => type));
+    return { types, revision: this.kept.revision };
   }
 
   async delete(name: string): Promise<number | null> {
@@ -161,11 +164,11 @@ describe("data of a stored type", () => {
       $defs: { id: { type: "string" } },
     };
     for (const name of ["a.b", "a.c"]) {
-      await catalogue.requireUsable({ name, schema, sample: {} });
-      await catalogue.put(name, () => stored(name, { schema: { ...schema } }));
+      await catalogue.sampleFor({ name, schema, sample: {} });
+      await catalogue.put([name], () => stored(name, { schema: { ...schema } }));
     }
     expect(catalogue.checkData!("a.b", Buffer.from('{"id":1}'))).toMatchObject({ pointer: "/id" });
-    await catalogue.put("a.b", () => stored("a.b"));
+    await catalogue.put(["a.b"], () => stored("a.b"));
     expect(catalogue.checkData!("a.b", Buffer.from('{"id":1}'))).toBeNull();
     expect(catalogue.checkData!("a.c", Buffer.from('{"id":1}'))).toMatchObject({ pointer: "/id" });
   });
@@ -222,7 +225,7 @@ describe("a node that shares its store", () => {
     const types = new SharedTypes();
     const catalogue = await Catalogue.open(off, parts(types));
     types.set(stored("of.another"));
-    await catalogue.put("its.own", () => stored("its.own"));
+    await catalogue.put(["its.own"], () => stored("its.own"));
     expect([...catalogue.types.keys()].slice(-2)).toEqual(["its.own", "of.another"]);
     expect(catalogue.revision).toBe(2);
   });

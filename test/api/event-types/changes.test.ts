@@ -69,6 +69,13 @@ describe("an operator's event type", () => {
     ]);
   });
 
+  it("has a sample made from its schema if it brings none", async () => {
+    const { put } = await serve();
+    const schema = { type: "object", required: ["id"], properties: { id: { type: "integer", minimum: 5 } } };
+    expect((await put("order.created", { schema })).body.sample).toEqual({ id: 5 });
+    expect((await put("order.created", { schema, sample: { id: 9 } })).body.sample).toEqual({ id: 9 });
+  });
+
   it("can be published, chosen and tested at once, with its own sample", async () => {
     const { api, put, register } = await serve();
     expect((await api.post(EVENTS, { type: "order.created", data: {} })).status).toBe(422);
@@ -131,7 +138,9 @@ describe("an operator's event type", () => {
     [{ name: "a", schema: { type: "objekt" } }, "/schema", "invalid_syntax"],
     [{ name: "a", schema: { $ref: "https://example.com/s" } }, "/schema", "invalid_syntax"],
     [{ name: "a", schema: [] }, "/schema", "invalid_type"],
-    [{ name: "a", schema: { required: ["id"] } }, "/sample", "invalid_syntax"],
+    [{ name: "a", schema: { required: ["id"] }, sample: {} }, "/sample", "invalid_syntax"],
+    [{ name: "a", schema: { properties: { id: { pattern: "^[^a]$" } } } }, "/sample", "invalid_syntax"],
+    [{ name: "a", schema: { type: "array" } }, "/sample", "invalid_syntax"],
     [{ name: "a", validation: "strict" }, "/validation", "invalid_type"],
     [{ name: "a", sunset_at: "2027-01-01T00:00:00Z" }, "/sunset_at", "conflicting_fields"],
     [{ name: "a", deprecated: true, sunset_at: "2020-01-01T00:00:00Z" }, "/sunset_at", "conflicting_fields"],

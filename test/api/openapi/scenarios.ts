@@ -286,6 +286,15 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await withManyTypes(walk, (name) => walk.call("createEventType", { body: { name } }));
     return step;
   },
+  async importEventTypes(walk) {
+    const step = { body: { types: [{ name: "order.paid" }, { name: "order.lost", deprecated: true }] } };
+    await walk.call("importEventTypes", step);
+    await walk.call("importEventTypes", step);
+    await walk.call("importEventTypes", { body: { types: [{ name: "goal.achieved" }], dry_run: true } });
+    await walk.call("importEventTypes", { body: { types: [{ name: "goal.achieved" }] } });
+    await withManyTypes(walk, (name) => walk.call("importEventTypes", { body: { types: [{ name }] } }));
+    return step;
+  },
   async putEventType(walk) {
     const step = { id: "order.paid", body: { deprecated: true, sunset_at: "2030-01-01T00:00:00Z", archived: true } };
     await walk.call("putEventType", step);
@@ -587,8 +596,8 @@ async function damagedKeys(walk: Walk, operation: string, step: Step = {}): Prom
 /** Runs on a store that has the maximum number of types. */
 async function withManyTypes({ api: { store } }: Walk, run: (name: string) => Promise<unknown>): Promise<void> {
   const { types } = store;
-  const put: typeof types.put = (_name, change) => {
-    change(null);
+  const put: typeof types.put = (names, change) => {
+    for (const name of names) change(null, name);
     return Promise.reject(capacityFault(MAX_STORED_TYPES)!);
   };
   Object.assign(store, { types: { put } });

@@ -140,6 +140,8 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
     data: {},
   }),
   "POST /v1/webhooks/event-types": async (api) => (at) => api.post("/v1/webhooks/event-types", { name: `a.t${at}` }),
+  "POST /v1/webhooks/event-types/import": async (api) => (at) =>
+    api.post("/v1/webhooks/event-types/import", { types: [{ name: `a.t${at}` }] }),
   "PUT /v1/webhooks/event-types/:id": async (api) => (at) =>
     api.request("PUT", `/v1/webhooks/event-types/a.t${at}`, { body: "{}" }),
   "DELETE /v1/webhooks/event-types/:id": async (api) => {

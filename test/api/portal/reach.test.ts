@@ -28,6 +28,7 @@ const TABLE: Readonly<Record<string, readonly [Needs, ForSome]>> = {
   listEventTypes: ["read", "all"],
   getEventType: ["read", "all"],
   createEventType: ["never", "closed"],
+  importEventTypes: ["never", "closed"],
   putEventType: ["never", "closed"],
   deleteEventType: ["never", "closed"],
   listDeliveries: ["read", "named"],

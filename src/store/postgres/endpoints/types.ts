@@ -2,13 +2,22 @@
 import {
   deletedFault,
   deletionFault,
-  isSameType,
   capacityFault,
   type StoredType,
   type TypeUse,
 } from "../../../domain/events/catalogue.ts";
-import { DELETED_FOR_MS, TYPE_COLUMNS, TYPES_REVISION, typeOf, typeValues, type TypeRow } from "../../rows/type-row.ts";
-import type { EventTypeStore, PutType, StoredTypes } from "../../store.ts";
+import {
+  addedIn,
+  changedTypes,
+  DELETED_FOR_MS,
+  isChanged,
+  TYPE_COLUMNS,
+  TYPES_REVISION,
+  typeOf,
+  typeValues,
+  type TypeRow,
+} from "../../rows/type-row.ts";
+import type { EventTypeStore, PutTypes, StoredTypes, TypeChange } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { type Engine, getMeta } from "../engine/engine.ts";
 
@@ -52,20 +61,20 @@ export class PostgresTypes implements EventTypeStore {
     };
   }
 
-  put(name: string, change: (before: StoredType | null) => StoredType): Promise<PutType> {
+  put(names: readonly string[], change: TypeChange): Promise<PutTypes> {
     return this.#engine.write(async (tx) => {
       const [meta] = await tx.rows<{ value: string }>(LOCK);
-      const before = await typeNamed(tx, name);
-      const type = change(before);
-      const isNew = before === null;
-      if (!isNew && isSameType(before, type)) return { type, isNew, revision: Number(meta!.value) };
-      if (isNew) {
+      const there = await typesNamed(tx, names);
+      const types = changedTypes(names, (name) => there.get(name) ?? null, change);
+      const added = addedIn(types);
+      if (added > 0) {
         const sql = "SELECT count(*)::integer AS count FROM type_definition WHERE deleted_at IS NULL";
-        const refused = capacityFault((await tx.rows<{ count: number }>(sql))[0]!.count);
+        const refused = capacityFault((await tx.rows<{ count: number }>(sql))[0]!.count, added);
         if (refused !== null) throw refused;
       }
-      await tx.change(PUT, typeValues(type));
-      return { type, isNew, revision: await count(tx) };
+      const changed = types.filter(isChanged);
+      for (const { type } of changed) await tx.change(PUT, typeValues(type));
+      return { types, revision: changed.length === 0 ? Number(meta!.value) : await count(tx) };
     });
   }
 
@@ -76,7 +85,7 @@ export class PostgresTypes implements EventTypeStore {
       await tx.rows(LOCK);
       // An endpoint that is about to choose the type holds the type's row, so this waits for its commit.
       await tx.rows("SELECT 1 FROM type_definition WHERE name = $1 FOR UPDATE", [name]);
-      if ((await typeNamed(tx, name)) === null) return null;
+      if ((await typesNamed(tx, [name])).size === 0) return null;
       const refused = deletionFault(name, { ...(await choosersOf(tx, name)), hasEvents });
       if (refused !== null) throw refused;
       await tx.change("DELETE FROM type_definition WHERE deleted_at < $1", [now - DELETED_FOR_MS]);
@@ -103,10 +112,10 @@ export class PostgresTypes implements EventTypeStore {
   }
 }
 
-async function typeNamed(tx: Queries, name: string): Promise<StoredType | null> {
-  const sql = "SELECT * FROM type_definition WHERE name = $1 AND deleted_at IS NULL";
-  const [row] = await tx.rows<TypeRow>(sql, [name]);
-  return row === undefined ? null : typeOf(row);
+async function typesNamed(tx: Queries, names: readonly string[]): Promise<ReadonlyMap<string, StoredType>> {
+  const sql = "SELECT * FROM type_definition WHERE name = ANY($1::text[]) AND deleted_at IS NULL";
+  const rows = await tx.rows<TypeRow>(sql, [names]);
+  return new Map(rows.map((row) => [row.name, typeOf(row)]));
 }
 
 async function choosersOf(tx: Queries, name: string): Promise<Omit<TypeUse, "hasEvents">> {

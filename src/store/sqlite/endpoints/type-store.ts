@@ -1,7 +1,8 @@
-import { deletionFault, isSameType, capacityFault, type StoredType } from "../../../domain/events/catalogue.ts";
+/** The event types that operators keep. */
+import { deletionFault, capacityFault } from "../../../domain/events/catalogue.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { EventTypeStore, PutType, StoredTypes } from "../../store.ts";
-import { typeOf } from "../../rows/type-row.ts";
+import type { EventTypeStore, PutTypes, StoredTypes, TypeChange } from "../../store.ts";
+import { addedIn, changedTypes, isChanged, typeOf } from "../../rows/type-row.ts";
 import type { Engine } from "../engine/engine.ts";
 import { attempt } from "./endpoints.ts";
 import type { TypeRows } from "./types.ts";
@@ -30,17 +31,16 @@ export class SqliteTypes implements EventTypeStore {
     });
   }
 
-  put(name: string, change: (before: StoredType | null) => StoredType): Promise<PutType> {
+  put(names: readonly string[], change: TypeChange): Promise<PutTypes> {
     return this.#engine.commitOrRefuse(() => {
-      const before = this.#rows.get(name);
-      const type = attempt(() => change(before));
-      if (type instanceof WebhookdError) return type;
-      const isNew = before === null;
-      const refused = isNew ? capacityFault(this.#rows.count) : null;
+      // Nothing is written before all of it is accepted.
+      const types = attempt(() => changedTypes(names, (name) => this.#rows.get(name), change));
+      if (types instanceof WebhookdError) return types;
+      const refused = capacityFault(this.#rows.count, addedIn(types));
       if (refused !== null) return refused;
-      if (!isNew && isSameType(before, type)) return { type, isNew, revision: this.#engine.meta.typesRevision };
-      this.#rows.put(type);
-      return { type, isNew, revision: this.#count() };
+      const changed = types.filter(isChanged);
+      for (const { type } of changed) this.#rows.put(type);
+      return { types, revision: changed.length === 0 ? this.#engine.meta.typesRevision : this.#count() };
     });
   }
 

@@ -173,7 +173,7 @@ export class Player {
     },
     type: async ({ name, deprecated, validation }) => {
       const settings = { ...OWN_TYPE, deprecated, validation };
-      return this.#store.types.put(name, (before) => settledType(name, before, settings, this.#now));
+      return this.#store.types.put([name], (before) => settledType(name, before, settings, this.#now));
     },
     "delete type": async ({ name }) => {
       const revision = await this.#store.types.delete(name, this.#now);

@@ -36,13 +36,13 @@ export function eventTypes(openFresh: OpenFresh): void {
       const harness = await openFresh();
       const given: (StoredType | null)[] = [];
       const put = (type: StoredType) =>
-        harness.store.types.put(type.name, (before) => {
+        harness.store.types.put([type.name], (before) => {
           given.push(before);
           return type;
         });
-      expect(await put(ORDER)).toEqual({ type: ORDER, isNew: true, revision: 1 });
-      expect(await put(PLAIN)).toEqual({ type: PLAIN, isNew: false, revision: 2 });
-      expect(await put({ ...PLAIN, name: "a" })).toMatchObject({ isNew: true, revision: 3 });
+      expect(await put(ORDER)).toEqual({ types: [{ before: null, type: ORDER }], revision: 1 });
+      expect(await put(PLAIN)).toEqual({ types: [{ before: ORDER, type: PLAIN }], revision: 2 });
+      expect(await put({ ...PLAIN, name: "a" })).toMatchObject({ types: [{ before: null }], revision: 3 });
       expect(given).toEqual([null, ORDER, null]);
       const store = await harness.crash();
       const { revision, types } = await store.types.list();
@@ -56,45 +56,83 @@ export function eventTypes(openFresh: OpenFresh): void {
 
     it("do not count a change that changes nothing, nor one that is refused", async () => {
       const { store } = await openFresh();
-      await store.types.put("order.created", () => ORDER);
-      expect(await store.types.put("order.created", () => ({ ...ORDER }))).toMatchObject({ isNew: false, revision: 1 });
+      await store.types.put(["order.created"], () => ORDER);
+      expect(await store.types.put(["order.created"], () => ({ ...ORDER }))).toMatchObject({
+        types: [{ before: ORDER }],
+        revision: 1,
+      });
       const refusal = new WebhookdError("already_created", "no");
-      const refused = store.types.put("order.created", () => {
+      const refused = store.types.put(["order.created"], () => {
         throw refusal;
       });
       await expect(refused).rejects.toMatchObject({ code: "already_created" });
       expect(await store.types.list()).toEqual({ revision: 1, types: [ORDER], deleted: [] });
     });
 
+    it("are changed together or not at all, and count as one change", async () => {
+      const { store } = await openFresh();
+      await store.types.put(["b"], () => ({ ...ORDER, name: "b" }));
+      const change = (before: StoredType | null, name: string) =>
+        name === "c" ? { ...ORDER, name } : { ...PLAIN, name, description: before?.description ?? "new" };
+      const [a, b, c] = [
+        { ...PLAIN, name: "a", description: "new" },
+        { ...PLAIN, name: "b" },
+        { ...ORDER, name: "c" },
+      ];
+      const refusal = store.types.put(["a", "b", "c"], (before, name) => {
+        if (name === "c") throw new WebhookdError("already_created", "no");
+        return change(before, name);
+      });
+      await expect(refusal).rejects.toMatchObject({ code: "already_created" });
+      expect(await store.types.list()).toMatchObject({ revision: 1, types: [{ ...ORDER, name: "b" }] });
+      expect(await store.types.put(["c", "a", "b"], change)).toEqual({
+        types: [
+          { before: null, type: c },
+          { before: null, type: a },
+          { before: { ...ORDER, name: "b" }, type: b },
+        ],
+        revision: 2,
+      });
+      expect(await store.types.put(["a", "b", "c"], change)).toMatchObject({ revision: 2 });
+      const { types, revision } = await store.types.list();
+      expect(revision).toBe(2);
+      expect(types.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual([a, b, c]);
+    });
+
     it("are a thousand at most", async () => {
       const { store, write } = await openFresh();
       const values = Array.from({ length: MAX_STORED_TYPES }, (_, at) => `('t${at}', '', '{}', '{}', 0)`).join();
       await write(`INSERT INTO type_definition (name, description, schema, sample, archived) VALUES ${values}`);
-      const refused = store.types.put("order.created", () => ORDER);
+      const refused = store.types.put(["order.created"], () => ORDER);
       await expect(refused).rejects.toMatchObject({ code: "event_type_limit" });
-      await store.types.put("t0", () => ({ ...ORDER, name: "t0" }));
+      await store.types.put(["t0"], () => ({ ...ORDER, name: "t0" }));
       await store.types.delete("t1", START);
-      expect(await store.types.put("order.created", () => ORDER)).toMatchObject({ isNew: true });
+      const two = store.types.put(["a", "t2", "b"], (_, name) => ({ ...ORDER, name }));
+      await expect(two).rejects.toMatchObject({ code: "event_type_limit" });
+      expect((await store.types.list()).types).toHaveLength(MAX_STORED_TYPES - 1);
+      expect(await store.types.put(["order.created"], () => ORDER)).toMatchObject({
+        types: [{ before: null }],
+      });
     });
 
     it("are deleted, and may come again", async () => {
       const { store } = await openFresh();
       expect(await store.types.delete("order.created", START)).toBeNull();
-      await store.types.put("order.created", () => ORDER);
+      await store.types.put(["order.created"], () => ORDER);
       expect(await store.types.delete("order.created", START)).toBe(2);
       expect(await store.types.list()).toEqual({ revision: 2, types: [], deleted: ["order.created"] });
       expect(await store.types.delete("order.created", START)).toBeNull();
-      const again = await store.types.put("order.created", (before) => {
+      const again = await store.types.put(["order.created"], (before) => {
         expect(before).toBeNull();
         return ORDER;
       });
-      expect(again).toEqual({ type: ORDER, isNew: true, revision: 3 });
+      expect(again).toEqual({ types: [{ before: null, type: ORDER }], revision: 3 });
       expect(await store.types.list()).toEqual({ revision: 3, types: [ORDER], deleted: [] });
     });
 
     it("are forgotten a day after they were deleted", async () => {
       const { store } = await openFresh();
-      for (const name of ["a", "b", "c"]) await store.types.put(name, () => ({ ...ORDER, name }));
+      for (const name of ["a", "b", "c"]) await store.types.put([name], () => ({ ...ORDER, name }));
       await store.types.delete("a", START);
       await store.types.delete("b", START + 86_400_000);
       expect((await store.types.list()).deleted.toSorted()).toEqual(["a", "b"]);
@@ -105,7 +143,7 @@ export function eventTypes(openFresh: OpenFresh): void {
     it("stay while an endpoint has chosen them by name, and while an event of them is kept", async () => {
       const { store } = await openFresh();
       for (const name of ["order.created", "order.paid", "order.lost"])
-        await store.types.put(name, () => ({ ...ORDER, name }));
+        await store.types.put([name], () => ({ ...ORDER, name }));
       const id = await addEndpoint(store, { events: ["goal.achieved", "order.created"] });
       const others = await Promise.all(
         [1, 2, 3].map(() => addEndpoint(store, { tenant: "b", events: ["order.created"] })),
@@ -124,7 +162,7 @@ export function eventTypes(openFresh: OpenFresh): void {
 
     it("cannot be chosen once they are deleted, however late the endpoint comes", async () => {
       const { store } = await openFresh();
-      await store.types.put("order.created", () => ORDER);
+      await store.types.put(["order.created"], () => ORDER);
       const id = await addEndpoint(store, { uid: "one" });
       await store.types.delete("order.created", START);
       const events = ["goal.achieved", "order.created"];
@@ -146,7 +184,7 @@ export function eventTypes(openFresh: OpenFresh): void {
     it("are either deleted or chosen, if both are asked at once", async () => {
       const { store } = await openFresh();
       const names = Array.from({ length: 10 }, (_, at) => `order.t${at}`);
-      for (const name of names) await store.types.put(name, () => ({ ...ORDER, name }));
+      for (const name of names) await store.types.put([name], () => ({ ...ORDER, name }));
       const ends = await Promise.all(
         names.map((name) =>
           Promise.allSettled([addEndpoint(store, { events: [name] }), store.types.delete(name, START)]),
