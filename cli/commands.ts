@@ -117,6 +117,10 @@ export const COMMANDS = {
     "Change an event type of the store, and show what changed",
     async () => (await import("./types/update.ts")).typesUpdate,
   ),
+  "types import": listed(
+    "Add or change the event types that an OpenAPI or AsyncAPI document describes, after you confirm the plan",
+    async () => (await import("./types/import.ts")).typesImport,
+  ),
   "types archive": listed(
     "Stop offering an event type to endpoints; those that chose it still receive it",
     async () => (await import("./types/archive.ts")).typesArchive,

@@ -62,7 +62,7 @@ export async function bundle(
   const portal = await bundlePortal(directory);
   const inParts = { __THREADS__: JSON.stringify(threads.files), __PORTAL__: JSON.stringify(portal.files) };
   const parts = await bundleModules("parts", PARTS, { ...define, ...inParts }, directory);
-  const rare = await bundleModules("rare", RARE, define, directory);
+  const rare = await bundleModules("rare", [...RARE, ...RARE_MODULES], define, directory);
   const program = await bundleProgram(define, directory);
   await bundleStart(define, directory);
   if (target === `${process.platform}-${process.arch}`) {
@@ -138,6 +138,9 @@ const PARTS = [
  */
 const RARE = ["ajv/dist/2020.js", "nodemailer", "pg", "prom-client"] as const;
 
+/** Our own modules that few commands load, with the packages that only they use. They are not compiled. */
+const RARE_MODULES = ["cli/types/document/document.ts"] as const;
+
 /** Each module becomes a function in a script, because V8 keeps compiled code for scripts, but not for ES modules. */
 const scriptsOwn = { "import.meta.dirname": "__dirname", "import.meta.url": "$url" };
 const GIVEN =
@@ -150,9 +153,11 @@ async function bundleModules(
   directory: string,
 ): Promise<Metafile> {
   const each = modules.map((path) => {
-    const file = path.startsWith("src/") ? `./${path}` : path;
+    const file = path.endsWith(".ts") ? `./${path}` : path;
     return `${JSON.stringify(path)}: () => require("${file}")`;
   });
+  // The program asks the parts, and they ask for what is rare.
+  if (name === "parts") each.push(...RARE_MODULES.map((path) => `"${path}": () => $part("${path}")`));
   const { metafile, outputFiles } = await build({
     ...common,
     stdin: { contents: `module.exports = { ${each.join(", ")} };`, resolveDir: root },
@@ -215,7 +220,7 @@ const compiledParts: Plugin = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\.\.?\/.*\.ts$/ }, ({ path, resolveDir, kind }) => {
       const file = relative(root, join(resolveDir, path)).replaceAll("\\", "/");
-      const isPart = kind === "dynamic-import" && PARTS.some((part) => part === file);
+      const isPart = kind === "dynamic-import" && [...PARTS, ...RARE_MODULES].some((part) => part === file);
       return isPart ? { path: file, namespace: "compiled" } : null;
     });
     onLoad({ filter: /.*/, namespace: "compiled" }, async ({ path }) => ({

@@ -307,6 +307,11 @@ const RULES: Rule[] = [
   { from: "src/alarm.ts", may: [], types: ["src/clock.ts", "src/log.ts"], why: "trouble, as the log hears of it" },
   { from: "src", may: ["src/build.ts", NODE], why: "small leaves" },
   {
+    from: "cli/types/document/read.ts",
+    may: ["cli/events/data.ts", "cli/failure.ts", "src/domain", "js-yaml"],
+    why: "js-yaml, and only here",
+  },
+  {
     from: "cli",
     may: [
       "cli",

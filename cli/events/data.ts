@@ -34,7 +34,7 @@ export async function readData(typed: string, io: Io, { flag, what } = DATA): Pr
 }
 
 /** Returns `:3:14`, as compilers and editors write a place. Columns are counted in characters. */
-function placeOf(bytes: Buffer, at: number): string {
+export function placeOf(bytes: Buffer, at: number): string {
   const lines = bytes.toString("utf8", 0, at).split("\n");
   return `:${lines.length}:${[...lines.at(-1)!].length + 1}`;
 }

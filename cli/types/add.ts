@@ -16,7 +16,7 @@ export const typesAdd = command({
     ...CLIENT,
   },
   examples: [
-    'webhookd types add order.created --description "An order was created." --group orders',
+    "webhookd types add order.created --group orders --sample @order-created.json",
     "webhookd types add order.paid --schema @order-paid.schema.json --sample @order-paid.json --validation enforce",
   ],
   async run(args, io) {

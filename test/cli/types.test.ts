@@ -103,3 +103,82 @@ describe("types update", () => {
     expect(err).toContain(message);
   });
 });
+
+describe("types import", () => {
+  const post = { summary: "Something happened." };
+  const webhooks = { "order.created": { post }, "order.paid": { post }, "refund.made": { get: {} } };
+  const files = { "api.json": JSON.stringify({ openapi: "3.1.0", webhooks }) };
+  const row = (name: string, result: string, changed: string[] = []) => ({ name, result, changed, reason: null });
+  const both = { data: [row("order.created", "added"), row("order.paid", "unchanged")], dry_run: true };
+  const run = (words: string[], data: object = both) =>
+    typed(["types", "import", "{dir}/api.json", ...words], { files, answers: { importEventTypes: data } });
+
+  it("shows the whole plan, and exits 8 if something in it is refused", async () => {
+    const { code, out, err, daemon } = await run(["--dry-run"]);
+    expect({ code, err }).toEqual({
+      code: EXIT.answer_is_no,
+      err: "1 added, 1 unchanged, 1 refused. Nothing was done.\n",
+    });
+    expect(out.split("\n")).toEqual([
+      "TYPE           RESULT     CHANGES",
+      "order.created  added      -",
+      "order.paid     unchanged  -",
+      "refund.made    refused    -",
+      "  refund.made has no post operation, and events are posted",
+      "",
+    ]);
+    expect(daemon.seen.map(({ body }) => body)).toEqual([
+      {
+        types: ["order.created", "order.paid"].map((name) => ({ name, description: post.summary })),
+        dry_run: true,
+      },
+    ]);
+  });
+
+  it("imports nothing if a type is refused, and the others with --skip: only those that change something", async () => {
+    const refused = await run(["--yes"]);
+    expect([refused.code, refused.out, refused.daemon.seen.length]).toEqual([EXIT.refused, "", 1]);
+    expect(refused.err).toContain(
+      "webhookd: 1 of 3 types cannot be imported\n  Nothing was done. To import the others: --skip.",
+    );
+    const machine = await run(["--yes", "--json"]);
+    expect(JSON.parse(machine.err).error).toMatchObject({
+      code: "types_refused",
+      hint: expect.stringContaining("refund.made has no post operation"),
+    });
+    const skipped = await run(["--yes", "--skip"]);
+    expect([skipped.code, skipped.out]).toEqual([EXIT.ok, "Imported: 1 added, 1 unchanged, 1 refused.\n"]);
+    expect(skipped.last!.body).toEqual({ types: [{ name: "order.created", description: post.summary }] });
+  });
+
+  it("takes some of the types, by name or pattern", async () => {
+    const { code, out, daemon } = await run(["--yes", "--only", "order.paid"], {
+      data: [row("order.paid", "unchanged")],
+      dry_run: true,
+    });
+    expect([code, daemon.seen.length]).toEqual([EXIT.ok, 1]);
+    expect(out).toMatch(/^order\.paid +unchanged +-\nThere is nothing to import\.\n$/m);
+    expect((await run(["--dry-run", "--only=order.*", "--only=x.y"])).code).toBe(EXIT.ok);
+  });
+
+  it.each([
+    [["--only", "ord*"], "--only: ord* is not a pattern"],
+    [["--only", "order.lost"], "describes no type order.lost\n  It describes order.created, order.paid, refund.made."],
+    [[], "an import needs --yes when there is no terminal"],
+  ])("refuses %j before it asks", async (words, message) => {
+    const { code, err, daemon } = await run(words);
+    expect({ code, seen: daemon.seen }).toEqual({ code: EXIT.usage, seen: [] });
+    expect(err).toContain(message);
+  });
+
+  it("refuses more than fits into an import before it asks", async () => {
+    const example = { text: "x".repeat(9 * 1024 * 1024) };
+    const content = { "application/json": { example } };
+    const long = { openapi: "3.1.0", webhooks: { a: { post: { requestBody: { content } } } } };
+    const { code, err, daemon } = await typed(["types", "import", "{dir}/api.json", "--dry-run"], {
+      files: { "api.json": JSON.stringify(long) },
+    });
+    expect({ code, seen: daemon.seen }).toEqual({ code: EXIT.usage, seen: [] });
+    expect(err).toContain("the types have 9.0 MiB together, and an import may have 8.0 MiB\n  Import some at a time");
+  });
+});

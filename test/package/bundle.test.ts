@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { bundle, type Bundle } from "../../scripts/build.ts";
 import { compiled, START } from "../../src/bundle.ts";
 import { it as machineIt } from "../harness/process.ts";
@@ -104,6 +104,20 @@ describe("the bundle", () => {
       env: {},
     });
     expect((await run).stdout).toBe(`webhookd ${made.version}\n`);
+  });
+
+  it("reads YAML, which only one command does", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "webhookd-yaml-"));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    writeFileSync(join(dir, "api.yaml"), "openapi: 3.1.0\nopenapi: 3.1.0\n");
+    const words = [join(made.directory, START), "types", "import", "api.yaml", "--dry-run"];
+    const run = promisify(execFile)(process.execPath, words, { cwd: dir, env: {} });
+    await expect(run).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("api.yaml:2:1: duplicated mapping key"),
+    });
+    const others = [made.program, made.parts].flatMap(({ inputs }) => Object.keys(inputs));
+    expect(matches(new Set(others), /node_modules\/js-yaml\/|^cli\/types\/document\//)).toEqual([]);
   });
 
   it("reads nothing of the modules of Node that are slow to read as a whole, until something needs them", () => {

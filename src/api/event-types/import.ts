@@ -8,7 +8,13 @@ import {
   type StoredType,
 } from "../../domain/events/catalogue.ts";
 import { nameFault } from "../../domain/events/event-type.ts";
-import { type CheckedDraft, importedType, type ImportResult, type TypeDraft } from "../../domain/events/type-import.ts";
+import {
+  type CheckedDraft,
+  importedType,
+  type ImportResult,
+  MAX_IMPORT_BYTES,
+  type TypeDraft,
+} from "../../domain/events/type-import.ts";
 import { sizeText } from "../../domain/wording.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
@@ -17,7 +23,6 @@ import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
 import { ANY_DATA, EventTypeImport, importEventTypes, MAX_TYPE_BYTES, PATH, presentType } from "./schemas.ts";
 
-const MAX_BYTES = 8 * 1024 * 1024;
 /** A thousand types have more values than any other body. */
 const LIMITS = { maxValues: 1_000_000 };
 
@@ -26,7 +31,7 @@ export function importRoute(parts: ApiParts): Route {
     method: "POST",
     path: `${PATH}/import`,
     access: "admin",
-    body: { maxBytes: MAX_BYTES, schema: EventTypeImport },
+    body: { maxBytes: MAX_IMPORT_BYTES, schema: EventTypeImport },
     audit: "event_type.import",
     growth: { grows: 900, kept: `until they are deleted; there may be ${MAX_STORED_TYPES}` },
     operation: importEventTypes,

@@ -8,6 +8,9 @@ export interface TypeDraft extends Partial<
   readonly name: string;
 }
 
+/** The longest body of an import. */
+export const MAX_IMPORT_BYTES = 8 * 1024 * 1024;
+
 export const IMPORT_RESULTS = ["added", "changed", "unchanged", "refused"] as const;
 export type ImportResult = (typeof IMPORT_RESULTS)[number];
 

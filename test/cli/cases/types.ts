@@ -43,6 +43,26 @@ export const TYPES_CASES: Cases<"types"> = {
     out: /^order\.created changed:\n {2}sample: replaced\n {2}deprecated: false -> true\n {2}sunset_at: - -> 2027-06-30T.+\n$/,
     json: { name: "order.created", deprecated: true },
   },
+  "types import": {
+    words: ["{dir}/api.json", "--yes"],
+    files: {
+      "api.json": JSON.stringify({
+        openapi: "3.1.0",
+        webhooks: { "order.created": { post: { summary: "An order was created." } } },
+      }),
+    },
+    asks: ["importEventTypes"],
+    answers: {
+      importEventTypes: {
+        data: [{ name: "order.created", result: "changed", changed: ["description"], reason: null }],
+        dry_run: true,
+      },
+    },
+    confirmedBy: "import",
+    out: /^Imported: 1 changed\.\n$/,
+    err: /^TYPE +RESULT +CHANGES\norder\.created +changed +description\n1 changed\.\n/,
+    json: { data: [{ name: "order.created", result: "changed" }], dry_run: false },
+  },
   "types archive": {
     words: ["order.created"],
     asks: ["getEventType", "putEventType"],
