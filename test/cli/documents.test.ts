@@ -266,10 +266,10 @@ describe("what cannot be read", () => {
     ["--- {}\n--- {}\n", "a.yaml", /expected a single document/],
     ["just text", "a.yaml", /^a\.yaml is not an OpenAPI or AsyncAPI document$/],
     ["[]", "a.json", /^a\.json is not an OpenAPI or AsyncAPI document$/],
-    ["swagger: '2.0'", "a.yaml", /or version 2\.0 of it is not known here$/],
+    ["swagger: '2.0'", "a.yaml", /or AsyncAPI 2 or 3, but of version 2\.0$/],
     ["openapi: 3.1.0\npaths: {}", "a.yaml", /^a\.yaml describes no webhooks$/],
     ["asyncapi: 3.0.0\nchannels: {}", "a.yaml", /^a\.yaml describes no messages$/],
-    ["asyncapi: 9.0.0", "a.yaml", /version 9\.0\.0/],
+    ["asyncapi: 9.0.0", "a.yaml", /but of version 9\.0\.0$/],
   ])("%j in %s says where and why", async (text, name, message) => {
     expect(await faultIn(text, name)).toMatch(message);
   });

@@ -28,6 +28,6 @@ export function typesIn(text: string, name: string, dataIn: string | undefined):
     return types;
   }
   const version = document.swagger ?? document.openapi ?? document.asyncapi;
-  const what = typeof version === "string" || typeof version === "number" ? `version ${version} of it` : "it";
-  throw usage(`${name} is not a document of OpenAPI 3 or AsyncAPI 2 or 3, or ${what} is not known here`, READ);
+  const its = typeof version === "string" || typeof version === "number" ? `, but of version ${version}` : "";
+  throw usage(`${name} is not a document of OpenAPI 3, or AsyncAPI 2 or 3${its}`, READ);
 }

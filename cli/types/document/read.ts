@@ -11,8 +11,8 @@ export const MAX_YAML_BYTES = 8 * 1024 * 1024;
 const MAX_DEPTH = 500;
 const LIMITS = { maxDepth: MAX_DEPTH, maxValues: 5_000_000 };
 /**
- * Aliases cost nothing by themselves, because all of them share a value. What is copied of a document is counted where
- * it is copied.
+ * Aliases cost nothing by themselves, because all of them share a value. `standaloneSchema` counts the values where it
+ * copies them.
  */
 const MAX_ALIASES = 10_000;
 
