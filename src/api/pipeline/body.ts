@@ -214,8 +214,10 @@ export class Faults {
     return this.#errors;
   }
 
-  add(pointer: string, code: FieldCode, detail: string = DETAILS[code] ?? code): void {
-    if (this.#errors.length < MAX_FAULTS) this.#errors.push({ pointer, code, detail });
+  /** A detail that takes a while is only asked for if it is kept. */
+  add(pointer: string, code: FieldCode, detail: string | (() => string) = DETAILS[code] ?? code): void {
+    if (this.#errors.length >= MAX_FAULTS) return;
+    this.#errors.push({ pointer, code, detail: typeof detail === "string" ? detail : detail() });
   }
 
   throwAny(): void {

@@ -149,7 +149,7 @@ function draftOf(
   for (const name of members.keys()) if (!fields.has(name)) faults.add(memberPointer(pointer, name), "unknown_field");
   const type = text(body, field(members, "type", "string", pointer, faults));
   if (type !== undefined && !rules.types.has(type)) {
-    faults.add(`${pointer}/type`, "unknown_event_type", unknownType(type, rules.types));
+    faults.add(`${pointer}/type`, "unknown_event_type", () => unknownType(type, rules.types));
   }
   const data = field(members, "data", "object", pointer, faults);
   const createdAt = createdAtOf(body, members, pointer, rules.now, faults);
