@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FieldCode, FieldError } from "../../domain/errors.ts";
 import type { EventType, JsonSchema } from "../../domain/events/event-type.ts";
 import { sampleOf } from "../../domain/events/sample.ts";
-import { LinearPattern, type Steps } from "../../domain/json/linear-pattern.ts";
+import { LinearPattern, OutOfSteps, type Steps } from "../../domain/json/linear-pattern.ts";
 
 /** Returns the first fault, with a pointer relative to the data, or null if the data is valid. */
 export type DataCheck = (type: string, data: Uint8Array) => DataFault | null;
@@ -158,10 +158,12 @@ class Checker {
 
   faultIn(validate: ValidateFunction, value: unknown): FieldError | null {
     this.#steps.left = MAX_STEPS;
-    const isValid = validate(value);
-    if (this.#steps.left < 0)
+    try {
+      return validate(value) ? null : faultOf(validate.errors![0]!);
+    } catch (error) {
+      if (!(error instanceof OutOfSteps)) throw error;
       return { pointer: "", code: "too_long", detail: "is too long to be compared with the patterns of its schema" };
-    return isValid ? null : faultOf(validate.errors![0]!);
+    }
   }
 }
 

@@ -7,9 +7,14 @@
 /** The most places in one pattern, once repetitions are written out. */
 const MAX_PLACES = 5000;
 
-/** The steps that patterns may still take. Once it is negative, no answer counts any more. */
+/** The steps that patterns may still take. */
 export interface Steps {
   left: number;
+}
+
+/** Thrown by a comparison that may take no more steps. */
+export class OutOfSteps extends Error {
+  override readonly name = "OutOfSteps";
 }
 
 /** The message is the end of a sentence about a schema. */
@@ -65,6 +70,7 @@ export class LinearPattern {
     return `/${this.#source}/u`;
   }
 
+  /** Throws `OutOfSteps`. */
   test(text: string): boolean {
     let code = text.codePointAt(0) ?? -1;
     this.#begin();
@@ -78,7 +84,7 @@ export class LinearPattern {
       for (let index = 0; index < count; index++) {
         const place = this.#now[index]!;
         const one = this.#places[place]!;
-        if (--this.#steps.left < 0) return false;
+        this.#step();
         if (one.kind === "one" && one.is(code) && this.#reach(place + 1, code, after)) return true;
       }
       // A match may begin at any character.
@@ -86,6 +92,10 @@ export class LinearPattern {
       code = after;
     }
     return false;
+  }
+
+  #step(): void {
+    if (--this.#steps.left < 0) throw new OutOfSteps();
   }
 
   #begin(): void {
@@ -98,7 +108,7 @@ export class LinearPattern {
     const open = [from];
     for (let place = open.pop(); place !== undefined; place = open.pop()) {
       if (this.#reachedAt[place] === this.#position) continue;
-      if (--this.#steps.left < 0) return false;
+      this.#step();
       this.#reachedAt[place] = this.#position;
       const one = this.#places[place]!;
       if (one.kind === "end") return true;
