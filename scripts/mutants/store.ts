@@ -280,8 +280,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-back-fill-ends-at-a-page-that-has-little-to-fill",
     file: "src/store/sqlite/jobs/job-selection.ts",
-    find: "      yield { selected, looked: rows.length };\n      if (rows.length < CHUNK) return;\n",
-    replace: "      yield { selected, looked: rows.length };\n      if (selected.length < CHUNK) return;\n",
+    find: "      yield { selected, looked: rows.length };\n      if (rows.length < limit) return;\n",
+    replace: "      yield { selected, looked: rows.length };\n      if (selected.length < limit) return;\n",
     tests: ["test/store/sqlite.test.ts"],
   },
   {

@@ -62,6 +62,9 @@ interface Parts {
 
 type Page = Statement<unknown[], Row>;
 
+/** The events whose data a filter looks at in one step: a large one takes milliseconds, and others wait for the step. */
+const FILTERED = 32;
+
 const EVENT = "e.random, e.tenant, e.type, e.test, e.body IS NULL AS erased";
 const COLUMNS = `d.event, d.endpoint, d.status, d.trigger, d.due_at, ${EVENT}`;
 const FROM_EVENT = "CROSS JOIN event e ON e.key = d.event";
@@ -117,7 +120,7 @@ export class JobSelection {
     this.#missing = page(
       `SELECT e.key AS event, coalesce(d.status, -1) AS status, ${EVENT}
        FROM event e INDEXED BY event_tenant_type LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
-       WHERE e.tenant = @tenant AND e.type = @type AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT ${CHUNK}`,
+       WHERE e.tenant = @tenant AND e.type = @type AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT @limit`,
     );
     this.#chosen = db
       .prepare<[number], string>(
@@ -208,16 +211,17 @@ export class JobSelection {
   *#missingOf(type: number, sought: Sought, endpoint: number): Generator<Selection, void> {
     const { tenant, high } = sought;
     if (tenant === null) return;
+    const limit = this.#parts.index.byNumber(endpoint).filter === null ? CHUNK : FILTERED;
     let event = sought.low;
     for (let rows: Row[] = []; ;) {
-      rows = this.#missing.all({ endpoint, tenant, type, event, high });
+      rows = this.#missing.all({ endpoint, tenant, type, event, high, limit });
       const missing = rows.filter(
         (row) => row.status === -1 && row.erased === 0 && row.test === 0 && this.#isTaken(row.event, type, endpoint),
       );
       const left = leftBecause(this.#parts.index.byNumber(endpoint));
       const selected = missing.map((row) => ({ event: row.event, endpoint, left }));
       yield { selected, looked: rows.length };
-      if (rows.length < CHUNK) return;
+      if (rows.length < limit) return;
       event = rows.at(-1)!.event;
     }
   }
