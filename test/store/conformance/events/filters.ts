@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import type { FilterDocument } from "../../../../src/domain/events/filter/filter.ts";
-import { addEndpoint, draft, EVERYTHING, failed, withoutCapacity, publishOne, START } from "../../fixtures.ts";
+import { addEndpoint, draft, EVERYTHING, failed, noRoom, publishOne, START } from "../../fixtures.ts";
+import { LongFilters } from "../../../../src/domain/events/filter/verdicts.ts";
+import { publishing } from "../../../../src/domain/events/routing.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 function about(data: object, more: Partial<EventDraft> = {}): EventDraft {
@@ -79,6 +81,35 @@ export function filters(openFresh: OpenFresh): void {
       };
       const counts = [await matched(large), await matched({ tags: "vip" }), await matched({ data: { amount: 5 } })];
       expect([...counts, await matched(null), await matched({ type: "other" })]).toEqual([4, 1, 1, 5, 0]);
+    });
+
+    it("that take long refuse the publish until they were asked, and it then happens once", async () => {
+      const { store } = await openFresh();
+      const slow = (at: number) => ({ data: { x: { $or: Array.from({ length: 40 }, (_, n) => ({ $gt: at + n })) } } });
+      const taking = [await addEndpoint(store), await addEndpoint(store, { filter: { data: { x: 1 } } })];
+      for (let at = 0; at < 5; at++) await addEndpoint(store, { filter: slow(10 + 100 * at) });
+      const ones = (note: string) => about({ note, x: Array.from({ length: 400 }, () => 1) });
+      const large = "x".repeat(150_000);
+      for (const drafts of [[ones("")], [ones("a"), ones("b")], [ones(large), ones(large)]]) {
+        const publish = () => store.events.publish(drafts, START, noRoom);
+        await expect(publish()).rejects.toBeInstanceOf(LongFilters);
+        const published = await publishing(publish);
+        expect(published.map(({ waiting }) => waiting.map(({ endpoint }) => endpoint))).toEqual(
+          drafts.map(() => taking),
+        );
+      }
+      expect((await store.reads.listEvents({ ...EVERYTHING, total: true })).data).toHaveLength(5);
+      const once = {
+        tenant: "default",
+        key: "k",
+        fingerprint: Buffer.alloc(32),
+        expiresAt: START + 1000,
+        answer: () => "a",
+      };
+      const drafts = [ones("c")];
+      await publishing(() => store.events.publish(drafts, START, noRoom, once));
+      await expect(store.events.publish(drafts, START, noRoom, once)).rejects.not.toBeInstanceOf(LongFilters);
+      expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(6);
     });
 
     it("do not filter a replay again", async () => {
