@@ -17,7 +17,7 @@ import { startThread } from "../../src/thread.ts";
 import { monotonic } from "./ledger.ts";
 import { atMost, Measures, percentile, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
-import { ENVELOPE, EVENT_TYPE } from "./payload.ts";
+import { ENVELOPE, EVENT_TYPE, NO_ROOM } from "./payload.ts";
 import { remove, scratch } from "./scratch.ts";
 
 const ROUNDS = 3;
@@ -178,7 +178,7 @@ async function register(store: Store, name: string, own: readonly Own[]): Promis
 async function publish(store: Store, tenant: string): Promise<void> {
   const now = systemClock.now();
   const draft: EventDraft = { tenant, type: EVENT_TYPE, createdAt: now, data: Buffer.from(JSON.stringify(DATA)) };
-  const [publication] = await store.events.publish([draft], now, () => false);
+  const [publication] = await store.events.publish([draft], now, NO_ROOM);
   if (publication!.deliveries !== MATCHING) throw new Error(`${tenant} got ${publication!.deliveries} deliveries`);
 }
 

@@ -5,6 +5,7 @@
 import type { SignatureOptions } from "../../src/delivery/send/signer.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { envelope } from "../../src/domain/events/event.ts";
+import type { Capacity } from "../../src/domain/events/routing.ts";
 
 export const EVENT_TYPE = "transaction.enriched";
 /** The type that the attacking tenant publishes. It must be in the catalogue, or all of its events would be refused. */
@@ -113,3 +114,7 @@ function dataText(): string {
   const used = envelope(ID, EVENT_TYPE, 0, Buffer.from(text(""))).length;
   return text("Matched by the descriptor of the terminal. ".repeat(20).slice(0, BODY_BYTES - used));
 }
+
+/** Memory has room for every delivery. */
+export const ROOM: Capacity = { isShut: false, isFull: false, damaged: new Set(), windows: new Map() };
+export const NO_ROOM: Capacity = { ...ROOM, isShut: true };

@@ -18,7 +18,7 @@ import { startServer } from "../../test/harness/postgres.ts";
 import { monotonic } from "./ledger.ts";
 import { atMost, Measures, percentile, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
-import { EVENT_TYPE } from "./payload.ts";
+import { EVENT_TYPE, NO_ROOM } from "./payload.ts";
 import { remove, scratch } from "./scratch.ts";
 
 const LEVELS = [0, 100_000, 300_000];
@@ -102,7 +102,7 @@ async function publish(store: Store, tenant: string, events: number): Promise<vo
   await store.events.publish(
     Array.from({ length: events }, () => draft),
     now,
-    () => false,
+    NO_ROOM,
   );
 }
 

@@ -15,7 +15,7 @@ import { DEFAULT_SETTINGS } from "../../src/domain/endpoints/endpoint.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
 import { scanJson, scanObject } from "../../src/domain/json/json.ts";
 import { openStore } from "../../src/store/opening/open.ts";
-import { ENDPOINT, ENVELOPE, EVENT_TYPE, publishText, SECRET, SIGNATURE, targetOf } from "./payload.ts";
+import { ENDPOINT, ENVELOPE, EVENT_TYPE, publishText, ROOM, SECRET, SIGNATURE, targetOf } from "./payload.ts";
 import { remove, scratch } from "./scratch.ts";
 import { openStorelessApi } from "./storeless-api.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
@@ -165,7 +165,7 @@ async function storeLoop(shape: Shape, measured: "publish" | "record"): Promise<
   const publish = async () => {
     const now = Date.now();
     const asked = Array.from({ length: requests }, () =>
-      store.events.publish(Array.from({ length: events }, draft), now, () => true),
+      store.events.publish(Array.from({ length: events }, draft), now, ROOM),
     );
     return (await Promise.all(asked)).flat().flatMap(({ fresh }) => fresh);
   };

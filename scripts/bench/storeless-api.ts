@@ -11,7 +11,7 @@ import { type ApiKey, createToken, hashSecret, parseToken } from "../../src/doma
 import { Feed } from "../../src/feed/feed.ts";
 import { silentLog } from "../../src/log.ts";
 import type { EventStore, KeyStore, Publication, Store } from "../../src/store/store.ts";
-import { ENDPOINT } from "./payload.ts";
+import { ENDPOINT, ROOM } from "./payload.ts";
 import { inputs } from "../../test/config/inputs.ts";
 import { deliveryId, eventId, RandomChars } from "../../src/store/rows/codes.ts";
 import { RisingKeys } from "../../src/store/rows/key-times.ts";
@@ -33,9 +33,10 @@ export async function openStorelessApi(
   const api = createApi({
     store: store as object as Store,
     deliveries: {
-      hasCapacity: () => true,
+      capacity: ROOM,
       halts: [],
       accept: ({ fresh }) => onPublished(fresh),
+      replayed() {},
       released: async () => {},
       refresh: () => Promise.resolve(),
       refreshAll: () => Promise.resolve(),

@@ -68,16 +68,23 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "a-held-publish-is-not-noted",
     file: "src/delivery/core/lifecycle.ts",
-    find: "    windows.noteWaiting(each);\n",
+    find: "    memory.windows.noteWaiting(each);\n",
     replace: "",
     tests: ["test/sim/sim.test.ts"],
   },
   {
     name: "a-new-event-overtakes-those-on-disk",
-    file: "src/delivery/memory/windows.ts",
-    find: "    if (window.overflows) return false;\n",
+    file: "src/domain/events/routing.ts",
+    find: "  if (window.overflows) return false;\n",
     replace: "",
     tests: ["test/delivery/order.test.ts"],
+  },
+  {
+    name: "new-events-that-wait-hold-back-no-later-ones",
+    file: "src/delivery/core/lifecycle.ts",
+    find: "windows.of(endpoint).overflow();\n  for (const claim of fresh)",
+    replace: "windows.of(endpoint);\n  for (const claim of fresh)",
+    tests: ["test/delivery/capacity.test.ts"],
   },
   {
     name: "careful-mode-does-not-try-again",

@@ -33,7 +33,7 @@ export interface AlertsParts {
   readonly store: Pick<Store, "events" | "endpoints" | "ownership" | "statistics"> & EndpointStore;
   readonly clock: Clock;
   readonly log: Log;
-  readonly deliveries: () => Pick<Deliveries, "hasCapacity" | "accept" | "refresh">;
+  readonly deliveries: () => Pick<Deliveries, "capacity" | "accept" | "refresh">;
   /** True if this process sends the alerts of all nodes. */
   readonly isFirst: () => boolean;
 }
@@ -175,7 +175,7 @@ export class Alerts implements DeliveryWatcher {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
         const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
         const [publication] = await publishing(() =>
-          store.events.publish([draft], clock.now(), deliveries().hasCapacity),
+          store.events.publish([draft], clock.now(), deliveries().capacity),
         );
         deliveries().accept(publication!);
         waiting.shift();

@@ -2,21 +2,17 @@
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
+import type { Capacity } from "../domain/events/routing.ts";
 import type { Queue } from "./memory/memory.ts";
-import type {
-  EndedAttempt,
-  EventDelivery,
-  HasCapacity,
-  Handover,
-  Recorded,
-  WithdrawnDelivery,
-} from "../store/store.ts";
+import type { EndedAttempt, EventDelivery, Handover, Recorded, Waiting, WithdrawnDelivery } from "../store/store.ts";
 
 export interface Deliveries {
-  /** Passed to `store.publish`. */
-  readonly hasCapacity: HasCapacity;
-  /** Takes over the deliveries of a commit. It must be called in the same turn in which the commit resolved. */
+  /** Passed to `store.publish`. It changes as memory does. */
+  readonly capacity: Capacity;
+  /** Takes over the deliveries of new events. It must be called in the same turn in which their commit resolved. */
   accept(handover: Handover): void;
+  /** Takes over deliveries that a replay or a job has made pending again. */
+  replayed(waiting: readonly Waiting[]): void;
   /**
    * Reads the endpoint's settings and secrets again. Resolves once nothing is sent with the old ones. If the endpoint
    * is now disabled, only tests are started for it from then on; attempts on the wire are still recorded. `isHeard` is

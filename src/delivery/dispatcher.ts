@@ -8,12 +8,13 @@ import type { Ended } from "../domain/deliveries/attempt.ts";
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Ladder } from "../domain/deliveries/due-time.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
+import type { Capacity } from "../domain/events/routing.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Handover, Store, Waiting, WithdrawnDelivery } from "../store/store.ts";
 import { CarefulSending, Trial } from "./careful-mode.ts";
 import { endpointDropped, endpointReadable, withdrawn } from "./core/changed.ts";
 import { requested } from "./core/disk.ts";
-import { hasCapacity, published, stopping, tick } from "./core/lifecycle.ts";
+import { published, replayed, stopping, tick } from "./core/lifecycle.ts";
 import { refreshAll, type Deliveries, type DeliveryWatcher } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
 import { findPending, HorizonSweep } from "./horizon-sweep.ts";
@@ -182,12 +183,19 @@ export class Dispatcher implements Deliveries {
 
   // --- Deliveries ---
 
-  readonly hasCapacity = (endpoint: string): boolean => hasCapacity(this.#memory, endpoint);
+  get capacity(): Capacity {
+    return this.#memory.capacity;
+  }
 
   accept(handover: Handover): void {
     for (const watcher of this.#watchers) watcher.accepted?.(handover);
     this.#executor.do(published(this.#memory, handover, this.#executor.now()));
     this.#unload();
+  }
+
+  replayed(waiting: readonly Waiting[]): void {
+    for (const watcher of this.#watchers) watcher.accepted?.({ fresh: [], waiting });
+    this.#executor.do(replayed(this.#memory, waiting, this.#executor.now()));
   }
 
   released(claim: Claim, enough: AbortSignal): Promise<void> {

@@ -12,7 +12,7 @@ import type { JobEndpoint, JobTake, OpenJob, Store } from "../store/store.ts";
 
 export interface JobRunnerParts {
   readonly store: Pick<Store, "jobs">;
-  readonly deliveries: Pick<Deliveries, "accept" | "attempt" | "withdraw">;
+  readonly deliveries: Pick<Deliveries, "attempt" | "replayed" | "withdraw">;
   readonly clock: Clock;
   /** Aborted when the daemon stops. */
   readonly signal: AbortSignal;
@@ -111,7 +111,7 @@ export class JobRunner {
   async #step(job: OpenJob, takes: readonly JobTake[]): Promise<void> {
     const { clock, deliveries, store } = this.#parts;
     const { waiting, requested, withdrawn } = await store.jobs.step(job.id, takes, clock.now());
-    if (waiting.length > 0) deliveries.accept({ fresh: [], waiting });
+    if (waiting.length > 0) deliveries.replayed(waiting);
     for (const wanted of requested) deliveries.attempt(wanted);
     if (withdrawn.length > 0) await deliveries.withdraw(withdrawn);
   }

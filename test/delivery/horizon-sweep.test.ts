@@ -79,7 +79,7 @@ const claimOf = (row: PendingDelivery): Claim => claim({ ...row, fresh: false })
 /** Sets the horizon to `NOW`. Memory holds the deliveries due by then, as after a read. */
 function setUp(rows: readonly PendingDelivery[]) {
   const disk = new Disk();
-  const windows = new Windows(Number.POSITIVE_INFINITY);
+  const windows = new Windows(Number.POSITIVE_INFINITY, () => 16);
   const clock = new ManualClock();
   const alarms: object[] = [];
   const warnings: object[] = [];

@@ -145,7 +145,7 @@ it("slots that left and came back are looked up again, even while an earlier loo
     await dispatcher.lease.renew();
   };
   await dispatcher.start();
-  const [publication] = await store.events.publish([draft()], START, dispatcher.hasCapacity);
+  const [publication] = await store.events.publish([draft()], START, dispatcher.capacity);
   dispatcher.accept(publication!);
   await expect.poll(() => requests, { interval: 1 }).toBe(1);
   await dispatcher.idle();

@@ -10,6 +10,7 @@ import { IdempotencyMismatch } from "../../src/domain/events/idempotency.ts";
 import {
   type Backlog,
   publishing,
+  type Capacity,
   countByTenant,
   type Remembered,
   recipientsOf,
@@ -18,6 +19,7 @@ import {
 } from "../../src/domain/events/routing.ts";
 import { Random } from "../sim/random.ts";
 import { DrawnFilters } from "./drawn-filters.ts";
+import { fullAt, room } from "../store/fixtures.ts";
 
 const START = Date.parse("2026-11-20T09:55:00.000Z");
 
@@ -172,14 +174,25 @@ describe("who receives an event", () => {
   });
 
   it("get it at once if they are enabled and have room; a test always goes out", () => {
-    const asked: string[] = [];
-    const hasCapacity = (id: string) => asked.push(id) > 0 && id === "has";
-    const enabled = (id: string) => ({ id, enabled: true });
-    const starts = [enabled("has"), enabled("full"), { id: "has", enabled: false }].map((one) =>
-      startsAtOnce(one, false, hasCapacity),
-    );
-    expect({ starts, asked }).toEqual({ starts: [true, false, false], asked: ["has", "full"] });
-    expect(startsAtOnce({ id: "full", enabled: false }, true, hasCapacity)).toBe(true);
+    const starts = [
+      { id: "has", enabled: true },
+      { id: "full", enabled: true },
+      { id: "has", enabled: false },
+    ].map((one) => startsAtOnce(one, false, fullAt(["full"])));
+    expect(starts).toEqual([true, false, false]);
+    expect(startsAtOnce({ id: "full", enabled: false }, true, fullAt(["full"]))).toBe(true);
+  });
+
+  it("have room for 4096 first attempts, or for two rounds while the endpoint is slow, and for 32 in full memory", () => {
+    const starts = (window: { firsts?: number; atOnce?: number; loaded?: number }, more: Partial<Capacity> = {}) => {
+      const { firsts = 0, atOnce = 16, loaded = 0 } = window;
+      const windows = new Map([["ep", { firsts, atOnce, loaded: { size: loaded }, overflows: false }]]);
+      return startsAtOnce({ id: "ep", enabled: true }, false, { ...room, windows, ...more });
+    };
+    expect([4095, 4096].map((firsts) => starts({ firsts }))).toEqual([true, false]);
+    expect([5, 6].map((firsts) => starts({ firsts, atOnce: 3 }))).toEqual([true, false]);
+    expect([31, 32].map((loaded) => starts({ loaded, firsts: loaded }, { isFull: true }))).toEqual([true, false]);
+    expect(starts({}, { isShut: true }) || starts({}, { damaged: new Set(["ep"]) })).toBe(false);
   });
 });
 

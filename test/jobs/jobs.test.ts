@@ -46,7 +46,7 @@ describe("jobs", () => {
       world.gate = answers.promise;
       await world.second(async () => {
         await world.until(() => world.started.length - before >= 16);
-        const [publication] = await world.store.events.publish([draft()], world.now, world.dispatcher.hasCapacity);
+        const [publication] = await world.store.events.publish([draft()], world.now, world.dispatcher.capacity);
         const at = world.started.length;
         world.dispatcher.accept(publication!);
         answers.resolve();

@@ -24,7 +24,7 @@ it("in one pass every endpoint of a job has its turn, however many pages of them
   };
   const runner = new JobRunner({
     store: { jobs: jobs as JobStore },
-    deliveries: { accept() {}, attempt() {}, withdraw: async () => {} },
+    deliveries: { replayed() {}, attempt() {}, withdraw: async () => {} },
     clock: new ManualClock(),
     signal: new AbortController().signal,
   });

@@ -61,7 +61,7 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
     for (const event of left) {
       const replay = await store.events.replay(null, event, {}, clock.now());
       if (replay.result !== "replayed") throw new Error(`${event} was not replayed: ${replay.result}`);
-      dispatcher.accept({ fresh: [], waiting: replay.waiting });
+      dispatcher.replayed(replay.waiting);
       answeredAt.set(event, clock.monotonic());
     }
   };

@@ -328,7 +328,7 @@ export class World implements Run {
       (replay) => {
         if (replay.result !== "replayed") return;
         this.watch.replayed(id);
-        process.dispatcher.accept({ fresh: [], waiting: replay.waiting });
+        process.dispatcher.replayed(replay.waiting);
       },
       () => {},
     );

@@ -4,6 +4,7 @@ import { NO_PHASES, noResponse, type Outcome } from "../../src/domain/deliveries
 import type { Claim, Verdict } from "../../src/domain/deliveries/delivery.ts";
 import { DEFAULT_SETTINGS, type NewEndpoint } from "../../src/domain/endpoints/endpoint.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
+import type { Capacity } from "../../src/domain/events/routing.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { EndedAttempt, Publication, Store } from "../../src/store/store.ts";
 
@@ -11,8 +12,27 @@ export const START = Date.parse("2026-11-20T09:55:00.000Z");
 export const BEGINNING = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
 export const EVERYTHING = { tenant: null, limit: 100, order: "oldest" } as const;
 
-export const withCapacity = () => true;
-export const withoutCapacity = () => false;
+export const room: Capacity = { isShut: false, isFull: false, damaged: new Set(), windows: new Map() };
+export const noRoom: Capacity = { ...room, isShut: true };
+
+/** Makes a publish throw inside its transaction. */
+export function brokenCapacity(message: string): Capacity {
+  const broken = (): never => {
+    throw new Error(message);
+  };
+  return {
+    ...room,
+    get isShut() {
+      return broken();
+    },
+  };
+}
+
+/** Memory has room for deliveries, but not of these endpoints. */
+export function fullAt(endpoints: Iterable<string>): Capacity {
+  const window = { loaded: { size: 0 }, firsts: 0, overflows: true, atOnce: 1 };
+  return { ...room, windows: new Map([...endpoints].map((endpoint) => [endpoint, window])) };
+}
 
 export function newEndpoint(more: Partial<NewEndpoint> = {}): NewEndpoint {
   return {

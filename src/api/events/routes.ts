@@ -158,7 +158,7 @@ async function retry(parts: ApiParts, call: Call): Promise<Reply> {
     await requireDelivery(store, tenant, id, scope.endpoint);
     throw notFailed(await found(parts, call), scope);
   }
-  deliveries.accept({ fresh: [], waiting: replay.waiting });
+  deliveries.replayed(replay.waiting);
   return jsonText(202, eventText(await found(parts, call), WHOLE, { left_alone: replay.left }));
 }
 

@@ -135,7 +135,7 @@ export async function publish(
   { now, inPieces }: { readonly now: number; readonly inPieces?: InPieces },
   once?: Once<readonly Publication[]>,
 ): Promise<Publication[]> {
-  const commit = () => store.events.publish(drafts, now, deliveries.hasCapacity, once);
+  const commit = () => store.events.publish(drafts, now, deliveries.capacity, once);
   const publications = await publishing(commit, inPieces);
   for (const publication of publications) deliveries.accept(publication);
   return publications;

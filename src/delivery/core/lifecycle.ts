@@ -10,19 +10,27 @@ import type { DecidedAttempt, Memory } from "../memory/memory.ts";
 import type { EndedClaim, Judgement } from "../memory/reachability.ts";
 import { Effects, handOver, release } from "./effects.ts";
 
-/** Deliveries were committed. The fresh ones are sent at once; the others are due, and wait on the disk. */
+/** New deliveries were committed: the fresh ones are sent at once, and the others wait on disk, due now. */
 export function published(memory: Memory, { fresh, waiting }: Handover, now: Now): Effects {
-  const effects = new Effects();
+  const effects = replayed(memory, waiting, now);
   const { windows } = memory;
+  // All that come after these wait too, so that first attempts start in order.
+  for (const { endpoint } of waiting) if (memory.elsewhere?.(endpoint) !== true) windows.of(endpoint).overflow();
+  for (const claim of fresh) windows.load(claim);
+  handOver(memory, fresh, effects);
+  return effects;
+}
+
+/** Deliveries were made pending again. They wait on disk, due now. */
+export function replayed(memory: Memory, waiting: readonly Waiting[], now: Now): Effects {
+  const effects = new Effects();
   for (const each of waiting) {
     // The node that owns the endpoint is notified of it.
     if (memory.elsewhere?.(each.endpoint) === true) continue;
     // It was due at once. If its due time is now in the future, the clock was set back during the commit.
     if (each.dueAt > now.wall) memory.dueMoves.begin(null, now, [each.endpoint]);
-    windows.noteWaiting(each);
+    memory.windows.noteWaiting(each);
   }
-  for (const claim of fresh) windows.load(claim);
-  handOver(memory, fresh, effects);
   effects.readDue = waiting.length > 0;
   return effects;
 }
@@ -36,17 +44,6 @@ export function arrived({ windows }: Memory, waiting: readonly Waiting[]): Effec
   }
   effects.readDue = waiting.length > 0;
   return effects;
-}
-
-/**
- * Returns true if one more fresh delivery of the endpoint may be loaded. If not, it waits on disk, and so do all that
- * come after it.
- */
-export function hasCapacity({ capOf, endpoints, halts, windows }: Memory, endpoint: string): boolean {
-  const isShut = halts.stopping || halts.onTrial || endpoints.isDamaged(endpoint);
-  if (!isShut && windows.hasCapacity(endpoint, capOf(endpoint))) return true;
-  windows.of(endpoint).overflow();
-  return false;
 }
 
 /** Attempts have ended. All of them are loaded. */

@@ -9,7 +9,8 @@ export class Endpoints {
   readonly #known = new Map<string, KnownEndpoint>();
   /** The endpoints that are being looked up, each with the deliveries that wait for the result. */
   readonly #awaited = new Map<string, Claim[]>();
-  readonly #damaged = new Set<string>();
+  /** Endpoints that were damaged when they were last looked up. */
+  readonly damaged = new Set<string>();
 
   /** Undefined until the first look-up has ended, and during every later one. */
   get(endpoint: string): KnownEndpoint | undefined {
@@ -21,12 +22,7 @@ export class Endpoints {
     return this.#known.get(endpoint)?.enabled === true;
   }
 
-  /** True if the last look-up found it damaged. */
-  isDamaged(endpoint: string): boolean {
-    return this.#damaged.size > 0 && this.#damaged.has(endpoint);
-  }
-
-  /** Null while the endpoint is unknown. */
+  /** Null while the endpoint is not known. */
   tenantOf(endpoint: string): string | null {
     return this.#known.get(endpoint)?.tenant ?? null;
   }
@@ -51,7 +47,7 @@ export class Endpoints {
     const waited = this.forget(endpoint);
     if (target !== null) {
       this.#known.set(endpoint, target);
-      if (isDamaged(target)) this.#damaged.add(endpoint);
+      if (isDamaged(target)) this.damaged.add(endpoint);
     }
     return waited;
   }
@@ -61,7 +57,7 @@ export class Endpoints {
     const waited = this.#awaited.get(endpoint) ?? [];
     this.#awaited.delete(endpoint);
     this.#known.delete(endpoint);
-    this.#damaged.delete(endpoint);
+    this.damaged.delete(endpoint);
     return waited;
   }
 }

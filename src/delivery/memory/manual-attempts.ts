@@ -121,7 +121,7 @@ export class ManualAttempts {
 
   #mayStart({ endpoint, delivery }: EventDelivery): boolean {
     const { onTrial, stopping } = this.#halts;
-    if (stopping || onTrial || this.#endpoints.isDamaged(endpoint) || this.#isElsewhere(endpoint)) return false;
+    if (stopping || onTrial || this.#endpoints.damaged.has(endpoint) || this.#isElsewhere(endpoint)) return false;
     return this.#windows.find(endpoint, delivery) === undefined;
   }
 

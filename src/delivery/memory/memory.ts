@@ -1,6 +1,7 @@
 /** All state that the dispatcher keeps in memory. The parts that must not be lost are on the disk as well. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { Ladder } from "../../domain/deliveries/due-time.ts";
+import type { Capacity } from "../../domain/events/routing.ts";
 import type { EndedAttempt } from "../../store/store.ts";
 import { DueMoves } from "./clock.ts";
 import { Endpoints } from "./endpoints.ts";
@@ -74,7 +75,7 @@ export class Memory {
     this.rules = rules;
     this.capOf = capOf;
     this.dueMoves = new DueMoves(rules.ladder);
-    this.windows = new Windows(rules.loadedBytes);
+    this.windows = new Windows(rules.loadedBytes, capOf);
     this.manual = new ManualAttempts(
       this.windows,
       this.endpoints,
@@ -82,6 +83,13 @@ export class Memory {
       (endpoint) => this.elsewhere?.(endpoint) === true,
     );
     this.reachability = new Reachability(rules.timeoutMs);
+  }
+
+  /** The facts on which a publish decides which of its deliveries start at once. */
+  get capacity(): Capacity {
+    const { endpoints, halts, windows } = this;
+    const isShut = halts.stopping || halts.onTrial;
+    return { isShut, isFull: windows.isFull, damaged: endpoints.damaged, windows: windows.byEndpoint };
   }
 
   /** The endpoints whose due times this process moves when its clock is set. */

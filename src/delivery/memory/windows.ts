@@ -4,19 +4,16 @@
  */
 import type { Claim, Position } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
+import { FEW_LOADED } from "../../domain/events/routing.ts";
 import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
 import type { DuePage, PendingDelivery, Waiting } from "../../store/store.ts";
 
 /**
- * The maximum number of deliveries loaded in total. Also limits the first attempts of one endpoint, both when they are
- * committed and when they are read.
+ * The most deliveries loaded in all, and the most first attempts that are read of one endpoint.
  */
 const LIMIT = 20_000;
-const FRESH_LIMIT = 4096;
 const READ_FIRSTS = 512;
-/** Even when memory is full, fresh deliveries of an endpoint with fewer than this loaded are sent at once. */
-const FEW = 32;
-/** The number of deliveries that are read of an endpoint while memory is full: one to send, and the next one. */
+/** The deliveries that are read of an endpoint while memory is full: one to send, and the next. */
 const LEAST = 2;
 
 export class Windows {
@@ -24,12 +21,14 @@ export class Windows {
   loaded = 0;
   bytes = 0;
   readonly #limitBytes: number;
+  readonly #capOf: (endpoint: string) => number;
   readonly #windows = new Map<string, Window>();
   /** Due times are on the wall clock. */
   readonly #planned = new Timetable<Window>();
 
-  constructor(limitBytes: number) {
+  constructor(limitBytes: number, capOf: (endpoint: string) => number) {
     this.#limitBytes = limitBytes;
+    this.#capOf = capOf;
   }
 
   of(endpoint: string): Window {
@@ -49,20 +48,28 @@ export class Windows {
     return this.#windows.values();
   }
 
+  get byEndpoint(): ReadonlyMap<string, Window> {
+    return this.#windows;
+  }
+
   endpoints(): Iterable<string> {
     return this.#windows.keys();
   }
 
   load(claim: Claim): void {
-    this.of(claim.endpoint).load(claim);
+    const window = this.of(claim.endpoint);
+    window.load(claim);
+    window.atOnce = this.#capOf(claim.endpoint);
     this.#count(claim, 1);
   }
 
   /** If the delivery is not loaded, a read in progress will not load it either. */
   release(endpoint: string, delivery: string): void {
     const window = this.#windows.get(endpoint);
-    const claim = window?.loaded.get(delivery);
-    window?.release(delivery);
+    if (window === undefined) return;
+    const claim = window.loaded.get(delivery);
+    window.release(delivery);
+    window.atOnce = this.#capOf(endpoint);
     if (claim !== undefined) this.#count(claim, -1);
   }
 
@@ -70,6 +77,7 @@ export class Windows {
   endRead(window: Window, page: DuePage, until: number, limit: number): Claim[] {
     const claims = window.endRead(page, until, limit);
     for (const claim of claims) this.#count(claim, 1);
+    window.atOnce = this.#capOf(window.endpoint);
     this.plan(window);
     return claims;
   }
@@ -103,19 +111,8 @@ export class Windows {
   }
 
   /**
-   * Returns true if one more fresh delivery of the endpoint may be loaded, given that `cap` attempts may be in flight.
-   */
-  hasCapacity(endpoint: string, cap: number): boolean {
-    const window = this.#windows.get(endpoint);
-    if (window === undefined) return true;
-    if (window.overflows) return false;
-    if (this.isFull) return window.loaded.size < FEW;
-    return window.firsts < (cap < INITIAL_CAP ? 2 * cap : FRESH_LIMIT);
-  }
-
-  /**
-   * Returns how many more deliveries of any kind may be read of the endpoint. While others fill the memory it still
-   * gets a few, or it would have to wait for their receivers.
+   * The number of further deliveries of any kind that may be read of the endpoint. While others fill the memory it
+   * still gets a few, or it would have to wait for their receivers.
    */
   capacityForDue(window: Window, cap: number): number {
     if (this.isFull) return LEAST - window.loaded.size;
@@ -143,7 +140,7 @@ export class Windows {
     for (const window of this.#windows.values()) {
       if (fullest === null || window.loaded.size > fullest.loaded.size) fullest = window;
     }
-    return fullest !== null && fullest.loaded.size >= FEW ? fullest.endpoint : null;
+    return fullest !== null && fullest.loaded.size >= FEW_LOADED ? fullest.endpoint : null;
   }
 
   #count(claim: Claim, by: 1 | -1): void {
@@ -179,7 +176,9 @@ export class Window implements Scheduled {
   nextDueAt = Number.POSITIVE_INFINITY;
   /** The number of first attempts that are loaded. */
   firsts = 0;
-  /** True if first attempts may be waiting on disk. New ones then queue behind them, so that they start in order. */
+  /** The number of attempts that may be on the wire at a time, when a delivery was last loaded or released. */
+  atOnce = INITIAL_CAP;
+  /** True if first attempts may wait on disk. New ones then queue behind them, so that they start in order. */
   overflows = false;
   #overflowedMeanwhile = false;
   #horizon = BEGINNING;

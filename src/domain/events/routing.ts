@@ -3,6 +3,7 @@
  * is refused because it is too much. A store reads the facts inside its transaction, calls `route`, and writes the
  * result.
  */
+import { INITIAL_CAP } from "../endpoints/endpoint.ts";
 import { WebhookdError } from "../errors.ts";
 import type { EventDraft } from "./event.ts";
 import type { Filtered } from "./filter/choice.ts";
@@ -23,6 +24,43 @@ export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly 
   return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled === "hold");
 }
 
+/** The deliveries in memory, as far as they decide how many more it takes. */
+export interface Capacity {
+  /** True if memory takes nothing new, because the daemon stops or looks for a delivery that kills it. */
+  readonly isShut: boolean;
+  /** True if memory as a whole is full. */
+  readonly isFull: boolean;
+  /** Endpoints to which nothing is sent, because their rows are damaged. */
+  readonly damaged: ReadonlySet<string>;
+  /** The loaded deliveries of each endpoint. One that is missing has none. */
+  readonly windows: ReadonlyMap<string, LoadedDeliveries>;
+}
+
+interface LoadedDeliveries {
+  readonly loaded: { readonly size: number };
+  /** The number of first attempts among them. */
+  readonly firsts: number;
+  /** True if first attempts may wait on disk. New ones then queue behind them, so that they start in order. */
+  readonly overflows: boolean;
+  /** The number of attempts that the endpoint may have on the wire at a time. */
+  readonly atOnce: number;
+}
+
+/** The most first attempts of one endpoint that are loaded when they are committed. */
+const FRESH_LIMIT = 4096;
+/** Even when memory is full, an endpoint with fewer loaded than this gets its fresh deliveries sent at once. */
+export const FEW_LOADED = 32;
+
+/** True if memory takes one more fresh delivery of the endpoint. */
+function hasCapacity({ isShut, isFull, damaged, windows }: Capacity, endpoint: string): boolean {
+  if (isShut || damaged.has(endpoint)) return false;
+  const window = windows.get(endpoint);
+  if (window === undefined) return true;
+  if (window.overflows) return false;
+  if (isFull) return window.loaded.size < FEW_LOADED;
+  return window.firsts < (window.atOnce < INITIAL_CAP ? 2 * window.atOnce : FRESH_LIMIT);
+}
+
 /**
  * True if a delivery of a new event starts at once. Otherwise it waits on disk. A test starts at once, because somebody
  * is waiting for its result.
@@ -30,9 +68,9 @@ export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly 
 export function startsAtOnce(
   endpoint: Pick<Subscriber, "enabled"> & { readonly id: string },
   isTest: boolean,
-  hasCapacity: (endpoint: string) => boolean,
+  capacity: Capacity,
 ): boolean {
-  return isTest || (endpoint.enabled && hasCapacity(endpoint.id));
+  return isTest || (endpoint.enabled && hasCapacity(capacity, endpoint.id));
 }
 
 /** The request for which a key of the tenant is remembered. */

@@ -5,20 +5,21 @@
 import type { Claim, Position, Verdict } from "../../domain/deliveries/delivery.ts";
 import type { EventDraft } from "../../domain/events/event.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
+import type { Capacity } from "../../domain/events/routing.ts";
 import type { Outcome } from "../../domain/deliveries/attempt.ts";
 
 export interface EventStore {
   /**
-   * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order. A
-   * delivery whose endpoint `hasCapacity` is `fresh`: it must be handed over at once, because only a restart reads it
-   * again. The others wait on disk, due now. Rejects with `fan_out_too_large` if there are more than 20,000 deliveries.
+   * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order.
+   * A delivery that `capacity` takes is `fresh`: it must be handed over at once, because only a restart reads it again.
+   * The others wait on disk, due now. Rejects with `fan_out_too_large` over 20,000 deliveries.
    * A draft with an idempotency key that the tenant has used creates no event: its publication is that of the first
    * event, or all drafts are rejected with `idempotency_mismatch`.
    */
   publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasCapacity: HasCapacity,
+    capacity: Capacity,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]>;
   /** Starts a new round for the event's failed deliveries. With `force`, also for the delivered ones. */
@@ -40,13 +41,7 @@ export interface EventStore {
   idsAheadMs(now: number): number | null;
 }
 
-/**
- * Returns true if memory can take one more delivery of this endpoint. Reads only this process's memory, so a store may
- * call it wherever it decides which deliveries are fresh: within its transaction or after the commit.
- */
-export type HasCapacity = (endpoint: string) => boolean;
-
-/** The deliveries that a commit created and that the caller must now have sent. */
+/** The deliveries that a commit made and that the caller must now have sent. */
 export interface Handover {
   readonly fresh: readonly Claim[];
   readonly waiting: readonly Waiting[];

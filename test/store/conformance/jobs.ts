@@ -7,6 +7,7 @@ import {
   addEndpoint,
   again,
   answered,
+  brokenCapacity,
   delivered,
   draft,
   dueNow,
@@ -414,14 +415,11 @@ export function jobs(openFresh: OpenFresh): void {
       await store.jobs.step(job, [take(endpoint, 1)], START);
       const [claim] = await dueNow(store, endpoint);
       const { fresh } = await publishOne(store);
-      const undo = () => {
-        throw new Error("undone");
-      };
       // The second record checks for released deliveries after the first has ended them all.
       await Promise.all([
         store.deliveries.record([delivered(claim!)]),
         store.deliveries.record([delivered(fresh[0]!)]),
-        expect(store.events.publish([draft()], START, undo)).rejects.toThrow("undone"),
+        expect(store.events.publish([draft()], START, brokenCapacity("undone"))).rejects.toThrow("undone"),
       ]);
       expect(await store.jobs.get(null, job)).toMatchObject({ done: 1, delivered: 1 });
     });

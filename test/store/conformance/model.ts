@@ -8,7 +8,17 @@ import { newId } from "../../../src/domain/id.ts";
 import type { EndedAttempt, JobStep, Store } from "../../../src/store/store.ts";
 import { around } from "../../harness/store.ts";
 import { Random } from "../../sim/random.ts";
-import { addEndpoint, answered, BEGINNING, draft, EVERYTHING, withCapacity, START } from "../fixtures.ts";
+import {
+  addEndpoint,
+  answered,
+  BEGINNING,
+  brokenCapacity,
+  draft,
+  EVERYTHING,
+  fullAt,
+  room,
+  START,
+} from "../fixtures.ts";
 import type { OpenFresh, StoreUnderTest } from "../stores.ts";
 import {
   claimOf,
@@ -95,11 +105,9 @@ class Pair {
 
   #undoCommit(): void {
     const takers = this.#model.endpoints.filter((one) => isSentTo(one) && one.events.includes(TYPES[0]!));
-    // Without a recipient the failing callback is not called, and the event would be published.
+    // Without a recipient the capacity is not read, and the event would be published.
     if (takers.length === 0) return;
-    const broken = () => {
-      throw new Error("undone");
-    };
+    const broken = brokenCapacity("undone");
     this.#undone.push(
       this.#harness.store.events.publish([draft({ type: TYPES[0]! })], this.#now, broken).then(
         () => Promise.reject(new Error("a publish that throws was answered")),
@@ -158,10 +166,9 @@ class Pair {
   async #publish(): Promise<void> {
     const random = this.#random;
     const full = new Set(this.#model.endpoints.filter(() => random.chance(0.3)).map(({ id }) => id));
-    const hasCapacity = (endpoint: string) => !full.has(endpoint);
     const test = random.chance(0.2) ? this.#anyEndpoint() : null;
     const drafts = Array.from({ length: test === null ? random.between(1, this.#most) : 1 }, () => this.#draft(test));
-    const publications = await this.#store.events.publish(drafts, this.#now, hasCapacity);
+    const publications = await this.#store.events.publish(drafts, this.#now, fullAt(full));
     const loaded: Claim[] = [];
     for (const [at, { id, duplicate, fresh, waiting }] of publications.entries()) {
       const key = drafts[at]!.idempotency?.key;
@@ -171,7 +178,7 @@ class Pair {
         continue;
       }
       if (key !== undefined) this.#keys.set(key, id);
-      const made = this.#model.published(id, drafts[at]!, this.#now, hasCapacity);
+      const made = this.#model.published(id, drafts[at]!, this.#now, full);
       expect(fresh.map(said)).toEqual(made.filter((one) => one.fresh).map((one) => ({ ...claimOf(one), fresh: true })));
       expect(waiting).toEqual(made.flatMap((one) => waitingOf(one) ?? []));
       loaded.push(...fresh);

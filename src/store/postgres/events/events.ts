@@ -3,8 +3,9 @@ import { aheadOf } from "../../rows/key-times.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
+import type { Capacity } from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type { EventStore, HasCapacity, Publication, Replay, ReplayScope, Withdrawal } from "../../store.ts";
+import type { EventStore, Publication, Replay, ReplayScope, Withdrawal } from "../../store.ts";
 import type { Counters } from "../statistics/counters.ts";
 import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -41,10 +42,10 @@ export class PostgresEvents implements EventStore {
   async publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasCapacity: HasCapacity,
+    capacity: Capacity,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]> {
-    const request = { drafts, now, hasCapacity };
+    const request = { drafts, now, capacity };
     const publications =
       once === undefined
         ? await this.#engine.share(this.#shared, request, drafts.length)

@@ -9,6 +9,7 @@ import type { Filter } from "../../../domain/events/filter/filter.ts";
 import { namesThatMatch } from "../../../domain/events/pattern.ts";
 import {
   type Backlog,
+  type Capacity,
   countByTenant,
   recipientsOf,
   type Remembered,
@@ -16,7 +17,7 @@ import {
   startsAtOnce,
 } from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type { HasCapacity, Publication, Waiting } from "../../store.ts";
+import type { Publication, Waiting } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { LAST_SEEN } from "../endpoints/choices.ts";
 import { addNames, KEPT } from "../endpoints/endpoint-rows.ts";
@@ -42,7 +43,7 @@ const MAX_REMEMBERED = 50_000;
 export interface Request {
   readonly drafts: readonly EventDraft[];
   readonly now: number;
-  readonly hasCapacity: HasCapacity;
+  readonly capacity: Capacity;
 }
 
 interface Recipient {
@@ -227,7 +228,7 @@ export class Publish {
     draft: EventDraft,
     to: readonly Recipient[],
     choice: number,
-    { now, hasCapacity }: Request,
+    { now, capacity }: Request,
     rows: EventRows,
   ): Publication {
     const { tenant, type, createdAt, testFor, trace } = draft;
@@ -244,7 +245,7 @@ export class Publish {
     for (const endpoint of to) {
       // The owner's node finds the waiting delivery.
       const mine = this.#engine.owner.ownsSlot(endpoint.slot);
-      const isFresh = mine && startsAtOnce(endpoint, isTest, hasCapacity);
+      const isFresh = mine && startsAtOnce(endpoint, isTest, capacity);
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
       row.forEach((value, at) => rows.deliveries[at]!.push(value));
       countIn(rows.pending, endpoint.tenant, 1);

@@ -6,17 +6,16 @@ import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft, headOf } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import { type Backlog, MAX_FAN_OUT, route, type Routed, startsAtOnce } from "../../../domain/events/routing.ts";
+import {
+  type Backlog,
+  type Capacity,
+  MAX_FAN_OUT,
+  route,
+  type Routed,
+  startsAtOnce,
+} from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type {
-  EventStore,
-  HasCapacity,
-  Publication,
-  Replay as Replayed,
-  ReplayScope,
-  Waiting,
-  Withdrawal,
-} from "../../store.ts";
+import type { EventStore, Publication, Replay as Replayed, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
 import type { Labels } from "../attempts/labels.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
@@ -77,7 +76,7 @@ export class SqliteEvents implements EventStore {
   async publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasCapacity: HasCapacity,
+    capacity: Capacity,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]> {
     const { counters, idempotency, index, large } = this.#parts;
@@ -88,7 +87,7 @@ export class SqliteEvents implements EventStore {
     this.#publish.limit(drafts);
     const commit = async (batch: LargeBatch | null, bytes: number) => {
       const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
-      const work = () => this.#publish.publish(drafts, now, hasCapacity, batch);
+      const work = () => this.#publish.publish(drafts, now, capacity, batch);
       const publications = await (once === undefined
         ? this.#engine.commitOrRefuse(work, size)
         : idempotency.commit(once, now, work, size));
@@ -228,7 +227,7 @@ class Publish {
   publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasCapacity: HasCapacity,
+    capacity: Capacity,
     batch: LargeBatch | null,
   ): Publication[] | WebhookdError {
     const routed = this.route(drafts, now);
@@ -242,7 +241,7 @@ class Publish {
     for (const [at, draft] of drafts.entries()) {
       const one = routed[at]!;
       if ("recipients" in one) {
-        const publication = this.#publish(draft, one.recipients, now, hasCapacity, rows[at]);
+        const publication = this.#publish(draft, one.recipients, now, capacity, rows[at]);
         const { tenant, idempotency } = draft;
         if (idempotency !== undefined) this.#idempotency.published({ ...idempotency, tenant }, publication);
         publications.push(publication);
@@ -274,7 +273,7 @@ class Publish {
     draft: EventDraft,
     endpoints: readonly EndpointEntry[],
     now: number,
-    hasCapacity: HasCapacity,
+    capacity: Capacity,
     row: DataRow | undefined,
   ): Publication {
     const { type, createdAt, testFor, trace } = draft;
@@ -295,7 +294,7 @@ class Publish {
     const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";
     for (const endpoint of endpoints) {
-      const isFresh = startsAtOnce(endpoint, test, hasCapacity);
+      const isFresh = startsAtOnce(endpoint, test, capacity);
       this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
       // Nobody would read this delivery after a crash. A requested attempt is made anyway.
       if (test && !endpoint.enabled) this.#manual.add(key, endpoint.number, true);

@@ -6,11 +6,12 @@ import { newPrivateKey } from "../../../../src/domain/endpoints/asymmetric.ts";
 import { WebhookdError } from "../../../../src/domain/errors.ts";
 import { settledType } from "../../../../src/domain/events/catalogue.ts";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
+import type { Capacity } from "../../../../src/domain/events/routing.ts";
 import { newId } from "../../../../src/domain/id.ts";
 import type { TenantShare } from "../../../../src/domain/time/timetable.ts";
 import type { EndedAttempt, Page, PageQuery, Store } from "../../../../src/store/store.ts";
 import { Random } from "../../../sim/random.ts";
-import { answered, BEGINNING, newEndpoint } from "../../fixtures.ts";
+import { answered, BEGINNING, fullAt, newEndpoint, room } from "../../fixtures.ts";
 import type { StoreUnderTest } from "../../stores.ts";
 import { OWN_TYPES, TENANTS, TYPES, type Ending, type Step } from "./history.ts";
 import { inWords } from "./words.ts";
@@ -92,7 +93,6 @@ export class Player {
     },
     publish: async ({ tenant, drafts, full }) => {
       const fullIds = new Set(full.map((one) => this.#endpoint(one).id));
-      const hasCapacity = (endpoint: string) => !fullIds.has(endpoint);
       return this.#publish(
         drafts.map(({ type, data, createdAfter, key, label }) => ({
           tenant: this.#tenants[tenant]!,
@@ -108,13 +108,13 @@ export class Player {
             },
           }),
         })),
-        hasCapacity,
+        fullAt(fullIds),
       );
     },
     test: async ({ endpoint }) => {
       const { id, tenant } = this.#endpoint(endpoint);
       const data = Buffer.from("{}");
-      return this.#publish([{ tenant, type: "webhookd.test", createdAt: this.#now, data, testFor: id }], () => true);
+      return this.#publish([{ tenant, type: "webhookd.test", createdAt: this.#now, data, testFor: id }], room);
     },
     read: async ({ endpoint, limit, onlyFirst }) => {
       const { deliveries } = this.#store;
@@ -311,8 +311,8 @@ export class Player {
     return all;
   }
 
-  async #publish(drafts: readonly EventDraft[], hasCapacity: (endpoint: string) => boolean): Promise<unknown> {
-    const publications = await this.#store.events.publish(drafts, this.#now, hasCapacity);
+  async #publish(drafts: readonly EventDraft[], capacity: Capacity): Promise<unknown> {
+    const publications = await this.#store.events.publish(drafts, this.#now, capacity);
     for (const { id, duplicate, fresh } of publications) {
       if (!duplicate) this.#events.push(id);
       this.#claims.push(...fresh);

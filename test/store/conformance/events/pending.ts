@@ -4,6 +4,7 @@ import type { TenantShare } from "../../../../src/domain/time/timetable.ts";
 import {
   addEndpoint,
   again,
+  brokenCapacity,
   delivered,
   draft,
   dueNow,
@@ -99,10 +100,7 @@ export function pending(openFresh: OpenFresh): void {
 
     it("keeps its count when a commit is undone", async () => {
       const { store } = await open();
-      const boom = () => {
-        throw new Error("boom");
-      };
-      await expect(store.events.publish([draft(), draft()], START, boom)).rejects.toThrow("boom");
+      await expect(store.events.publish([draft(), draft()], START, brokenCapacity("boom"))).rejects.toThrow("boom");
       expect(await roomOf(store)).toBe(LIMIT);
     });
 

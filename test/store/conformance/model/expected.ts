@@ -57,7 +57,7 @@ export class ExpectedStore {
       .toSorted((a, b) => a.dueAt - b.dueAt || (a.event.id < b.event.id ? -1 : 1));
   }
 
-  published(id: string, draft: EventDraft, now: number, hasCapacity: (endpoint: string) => boolean): Expected[] {
+  published(id: string, draft: EventDraft, now: number, full: ReadonlySet<string>): Expected[] {
     const { type, testFor } = draft;
     const body = envelope(id, type, draft.createdAt, draft.data).toString();
     const event: ExpectedEvent = { id, type, body, test: testFor !== undefined, erased: false };
@@ -66,7 +66,7 @@ export class ExpectedStore {
     return chosen
       .filter(({ events }) => event.test || events.includes(type))
       .map((endpoint) => {
-        const fresh = event.test || (endpoint.enabled && hasCapacity(endpoint.id));
+        const fresh = event.test || (endpoint.enabled && !full.has(endpoint.id));
         const trigger = event.test ? "test" : "ladder";
         return this.#add({ event, endpoint, trigger, fresh, dueAt: now, owed: event.test && !endpoint.enabled });
       });

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../../src/store/store.ts";
-import { addEndpoint, delivered, draft, ended, EVERYTHING, failed, publishOne } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  brokenCapacity,
+  delivered,
+  draft,
+  ended,
+  EVERYTHING,
+  failed,
+  publishOne,
+} from "../../fixtures.ts";
 import type { OpenFresh, StoreUnderTest } from "../../stores.ts";
 
 const HOUR = 3_600_000;
@@ -139,9 +148,7 @@ export function clockAhead(openFresh: OpenFresh): void {
       clock.step(by);
       await publishOne(harness.store, {}, clock.now());
       clock.step(-by);
-      const broken = harness.store.events.publish([draft()], clock.now(), () => {
-        throw new Error("a bug");
-      });
+      const broken = harness.store.events.publish([draft()], clock.now(), brokenCapacity("a bug"));
       await expect(broken).rejects.toThrow("a bug");
       clock.advance(HOUR);
       const { id } = await publishOne(harness.store, {}, clock.now());

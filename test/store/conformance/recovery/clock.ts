@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Position } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Shift, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, again, draft, dueNow, withoutCapacity, publishOne, withCapacity, START } from "../../fixtures.ts";
+import { addEndpoint, again, brokenCapacity, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function clockSetBy(openFresh: OpenFresh, steps: readonly number[]): void {
@@ -74,9 +74,7 @@ export function clockSet(openFresh: OpenFresh): void {
       const harness = await openFresh();
       await addEndpoint(harness.store);
       harness.clock.advance("1h");
-      const broken = harness.store.events.publish([draft()], harness.clock.now(), () => {
-        throw new Error("a bug");
-      });
+      const broken = harness.store.events.publish([draft()], harness.clock.now(), brokenCapacity("a bug"));
       await expect(broken).rejects.toThrow("a bug");
       await publishOne(harness.store, {}, harness.clock.now());
       expect((await harness.reopen()).recovery.lastInstant).toBe(harness.clock.now());

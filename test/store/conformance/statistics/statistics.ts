@@ -8,6 +8,7 @@ import {
   draft,
   ended,
   failed,
+  fullAt,
   publishOne,
   withCapacity,
   START,
@@ -160,7 +161,7 @@ export function statistics(openFresh: OpenFresh): void {
       const published = await store.events.publish(
         Array.from({ length: 1003 }, () => draft()),
         START,
-        (id) => id === endpoint,
+        fullAt([disabled, gone]),
       );
       await store.deliveries.record([
         ...published.slice(0, 502).map(({ fresh }) => failed(fresh[0]!)),

@@ -17,9 +17,9 @@ async function aStore(freshStep = STEP) {
   return { dir, clock, store, endpoint };
 }
 
-async function publish(store: Store, events: number, now: number, hasCapacity = withCapacity): Promise<Claim[]> {
+async function publish(store: Store, events: number, now: number, capacity = room): Promise<Claim[]> {
   const drafts = Array.from({ length: events }, () => draft());
-  return (await store.events.publish(drafts, now, hasCapacity)).flatMap(({ fresh }) => fresh);
+  return (await store.events.publish(drafts, now, capacity)).flatMap(({ fresh }) => fresh);
 }
 
 /** Opens a copy of the files, as a start after a kill does. */
