@@ -2,7 +2,12 @@
  * Defines what a command is: its arguments as data, which the parser, help and completion share, and the function that
  * runs it.
  */
+import { DELIVERY_WORDS, FILTER_WORDS, FILTERS, type FilterWord } from "../src/client/filter.ts";
+import type { Filter } from "../src/domain/lists.ts";
 import type { Io } from "./io.ts";
+
+/** The flag of a filter: `status_code` is `--status-code`. */
+export type FlagName<W> = W extends `${infer Head}_${infer Tail}` ? `${Head}-${Tail}` : W;
 
 interface Described {
   readonly description: string;
@@ -123,6 +128,25 @@ export const LIST = {
   ...CLIENT,
 } as const;
 
+/** Defines the flag that stands for a filter of a list. */
+export function flagOf({ flag, says, example }: Filter) {
+  return { type: "string", valueHint: flag?.hint ?? example ?? "TEXT", description: flag?.says ?? says } as const;
+}
+
+type OnlyListed = Exclude<FilterWord, (typeof DELIVERY_WORDS)[number] | "data" | "match">;
+
+function flagsOf<const W extends FilterWord>(words: readonly W[]) {
+  const flags = words
+    .map((word) => [word, FILTERS[word] as Filter] as const)
+    .filter(([, { flag }]) => flag !== undefined)
+    .map(([word, filter]) => [word.replace("_", "-"), flagOf(filter)]);
+  return Object.fromEntries(flags) as {
+    readonly [N in FlagName<Exclude<W, "test" | "tenant">>]: ReturnType<typeof flagOf>;
+  };
+}
+
+const isOne = (words: readonly string[], word: string): boolean => words.includes(word);
+
 /** Search arguments of the lists of events and deliveries. */
 export const FOUND_BY = {
   words: {
@@ -133,8 +157,7 @@ export const FOUND_BY = {
     description:
       "Same as --filter; a bare word is a publisher's id, a tag, or part of an endpoint's URL or description; data.customer.id:cus_123 searches the data of events",
   },
-  "publisher-id": { type: "string", valueHint: "ID", description: "Only events with this publisher's id" },
-  tag: { type: "string", valueHint: "TAG", description: "Only events with this tag; separate several with commas" },
+  ...flagsOf(FILTER_WORDS.filter((word): word is OnlyListed => !isOne(DELIVERY_WORDS, word))),
 } as const;
 
 /** The keys of `--filter`, each as a flag. */
@@ -144,27 +167,5 @@ export const FILTER = {
     valueHint: "WORDS",
     description: 'Several filters at once, such as "status:failed status_code:5xx since:2h"',
   },
-  status: { type: "string", valueHint: "STATUS", description: "pending, held, delivered, failed, cancelled" },
-  type: { type: "string", valueHint: "TYPE", description: "Only this event type" },
-  endpoint: {
-    type: "string",
-    valueHint: "ep_…",
-    description: "Only this endpoint: its id, or part of its URL, uid or description",
-  },
-  error: {
-    type: "string",
-    valueHint: "ERROR",
-    description: "Only if the last attempt ended with this error, such as timeout",
-  },
-  "status-code": {
-    type: "string",
-    valueHint: "CODE",
-    description: "Only if the last attempt was answered with this status: 503, or 5xx",
-  },
-  since: {
-    type: "string",
-    valueHint: "WHEN",
-    description: "Only events received since this time: 2h (ago), 12:00 (UTC) or 2026-11-20T09:00Z",
-  },
-  until: { type: "string", valueHint: "WHEN", description: "Only events received before this time" },
+  ...flagsOf(DELIVERY_WORDS.filter((word) => word !== "event")),
 } as const;

@@ -2,6 +2,7 @@
 import { faultOf, FILTER_WORDS, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
 import { parseDuration } from "../src/config/units.ts";
 import { isBeginning, isId } from "../src/domain/id.ts";
+import type { FlagName } from "./command.ts";
 import { usage } from "./failure.ts";
 
 export function readCount(text: string, flag: string, { min, max }: { min: number; max: number }): number {
@@ -47,9 +48,8 @@ export function readId(prefix: Named, text: string): string {
   throw usage(`${what} is not the id of ${NOUNS[prefix]}`, hint);
 }
 
-type FlagOf<W> = W extends `${infer Head}_${infer Tail}` ? `${Head}-${Tail}` : W;
-/** The filter of a command: `--filter`, and its keys as flags. */
-export type FilterArgs = { readonly [F in "filter" | FlagOf<FilterWord>]?: string | undefined };
+/** The filter of a command: `--filter`, and its words as flags. */
+export type FilterArgs = { readonly [F in "filter" | FlagName<FilterWord>]?: string | undefined };
 
 /** Combines `--filter` with the flags. Only one of them may set a key, and the key must be in `taken`. */
 export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = FILTER_WORDS): Filter {
@@ -58,7 +58,7 @@ export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = 
   if (first !== undefined) throw usage(`--filter: ${first.what}`, first.hint);
   const all: { [W in FilterWord]?: string } = { ...filter };
   for (const word of FILTER_WORDS) {
-    const flag = word.replace("_", "-") as FlagOf<FilterWord>;
+    const flag = word.replace("_", "-") as FlagName<FilterWord>;
     const value = args[flag];
     if (value !== undefined) {
       if (all[word] !== undefined) throw usage(`--${flag} is also in --filter`, "Give it once.");

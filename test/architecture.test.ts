@@ -31,12 +31,14 @@ const RESOURCES: Record<string, string[]> = {
 const STORE_ROOMS = [
   "src/store/files",
   "src/store/rows",
+  "src/store/lists",
   "src/store/sqlite/engine",
   "src/store/sqlite/questions",
   "src/store/sqlite/numbers",
   "src/store/sqlite/callers",
   "src/store/sqlite/claims",
   "src/store/sqlite/attempts",
+  "src/store/sqlite/lists",
   "src/store/sqlite/endpoints",
   "src/store/sqlite/secrets",
   "src/store/sqlite/statistics",
@@ -74,6 +76,7 @@ const RULES: Rule[] = [
     may: [
       "src/store/postgres",
       "src/store/rows",
+      "src/store/lists",
       "src/store/files",
       "src/store/opening/lock.ts",
       "src/domain",
@@ -400,8 +403,8 @@ const MAY_BE_LOSSY: Record<string, [times: number, why: string]> = {
   "src/store/opening/lock.ts": [2, "our own file"],
   "src/store/opening/restore-files.ts": [1, "our own file"],
   "src/store/rows/attempt-row.ts": [1, "a text that the store encoded"],
-  "src/store/rows/cursors.ts": [1, "a cursor, which must be the same when it is written again"],
-  "src/store/sqlite/attempts/data-search.ts": [1, "a part of a text, from an ASCII character to its end"],
+  "src/store/lists/cursors.ts": [1, "a cursor, which must be the same when it is written again"],
+  "src/store/sqlite/lists/data-search.ts": [1, "a part of a text, from an ASCII character to its end"],
   "src/thread.ts": [1, "our own program"],
   "tui/main.tsx": [1, "what a person types"],
 };

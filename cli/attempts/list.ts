@@ -1,4 +1,5 @@
 import type { Attempt } from "../../src/client/operations.ts";
+import { OUTCOMES } from "../../src/domain/deliveries/attempt.ts";
 import { command, FILTER, LIST } from "../command.ts";
 import { findEndpoint } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
@@ -45,7 +46,7 @@ export const attemptsList = command({
     },
     outcome: {
       type: "enum",
-      options: ["succeeded", "failed", "interrupted"],
+      options: OUTCOMES,
       description: "For an endpoint: only attempts with this outcome",
     },
     error: { ...FILTER.error, description: "For an endpoint: only attempts with this error, such as timeout" },

@@ -1,6 +1,7 @@
+import { FILTERS } from "../../src/client/filter.ts";
 import type { Delivery } from "../../src/client/operations.ts";
 import { answerOf, waitsForTurn, whenOf } from "../attempts/text.ts";
-import { command, FILTER, FOUND_BY, LIST, TENANT } from "../command.ts";
+import { command, FILTER, flagOf, FOUND_BY, LIST, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { byWord, joined } from "../events/by-word.ts";
 import { EXIT } from "../exit-code.ts";
@@ -50,7 +51,7 @@ export const deliveriesList = command({
   args: {
     ...FOUND_BY,
     ...FILTER,
-    event: { type: "string", valueHint: "evt_…", description: "Only this event" },
+    event: flagOf(FILTERS.event),
     tenant: TENANT,
     ...LIST,
   },

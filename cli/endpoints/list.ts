@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
-import { command, LIST, sortedBy, TENANT } from "../command.ts";
+import { LISTS } from "../../src/domain/lists.ts";
+import { command, flagOf, LIST, sortedBy, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
@@ -47,12 +48,12 @@ export const endpointsList = command({
       description: "Only endpoints with this text in their id, URL, uid, description or tenant",
     },
     state: { type: "enum", options: ["enabled", "disabled"], description: "Only endpoints in this state" },
-    type: { type: "string", valueHint: "TYPE", description: "Only endpoints that chose this event type" },
-    to: { type: "string", valueHint: "URL", description: "Only endpoints with exactly this URL" },
-    uid: { type: "string", valueHint: "UID", description: "Only the endpoint with this uid" },
+    type: flagOf(LISTS.endpoints.filters.type),
+    to: flagOf(LISTS.endpoints.filters.url),
+    uid: flagOf(LISTS.endpoints.filters.uid),
     tenant: TENANT,
     ...LIST,
-    sort: sortedBy("host", "failing", "last_success", "last_failure"),
+    sort: sortedBy(...LISTS.endpoints.sorts),
   },
   examples: [
     "webhookd endpoints list",

@@ -1,5 +1,6 @@
 import type { Job } from "../../src/client/operations.ts";
-import { command, FILTER, LIST, TENANT } from "../command.ts";
+import { LISTS } from "../../src/domain/lists.ts";
+import { command, FILTER, flagOf, LIST, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
@@ -33,8 +34,8 @@ const FIELDS: readonly Field<Job>[] = [
 export const jobsList = command({
   args: {
     endpoint: FILTER.endpoint,
-    status: { type: "string", valueHint: "STATUS", description: "running, paused, done, cancelled" },
-    action: { type: "string", valueHint: "ACTION", description: "replay, attempt_now, cancel" },
+    status: flagOf(LISTS.jobs.filters.status),
+    action: flagOf(LISTS.jobs.filters.action),
     tenant: TENANT,
     ...LIST,
   },

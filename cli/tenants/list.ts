@@ -1,4 +1,5 @@
 import type { Item } from "../../src/client/client.ts";
+import { LISTS } from "../../src/domain/lists.ts";
 import { command, LIST, sortedBy } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
@@ -15,7 +16,7 @@ const FIELDS: readonly Field<Item<"listTenants">>[] = [
 const FIRST = "webhookd endpoints add URL --events all --tenant TENANT";
 
 export const tenantsList = command({
-  args: { ...LIST, sort: sortedBy("name", "endpoints", "published") },
+  args: { ...LIST, sort: sortedBy(...LISTS.tenants.sorts) },
   examples: ["webhookd tenants list --sort published"],
   async run(args, io) {
     const asked = { client: connect(args, io), operation: "listTenants", query: {} } as const;

@@ -271,6 +271,20 @@ export const STORE: readonly Mutant[] = [
     tests: ["test/domain/routing.test.ts"],
   },
   {
+    name: "a-filter-with-several-values-takes-any",
+    file: "src/store/lists/conditions.ts",
+    find: "return condition.among.includes(value);",
+    replace: "return condition.among.length > 0;",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
+    name: "a-list-goes-on-behind-its-period",
+    file: "src/store/lists/list.ts",
+    find: "`${first} ${back} ${values.key(end)}`",
+    replace: "`${first} IS NOT NULL`",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
     name: "a-job-leaves-out-the-rest-of-an-event-at-a-page-end",
     file: "src/store/sqlite/jobs/job-selection.ts",
     find: "      ({ event, endpoint: minor } = rows.at(-1)!);\n",

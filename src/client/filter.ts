@@ -6,33 +6,39 @@
 import { nearest } from "../domain/nearest.ts";
 import { parseDuration } from "../config/units.ts";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
-import type { EventStatus } from "../domain/deliveries/delivery.ts";
+import { EVENT_STATUSES } from "../domain/deliveries/delivery.ts";
 import { parseDataFilter } from "../domain/events/data-filter.ts";
-import { PUBLISHER_ID, TAG } from "../domain/events/event.ts";
 import { isId } from "../domain/id.ts";
+import { type Filter as ListFilter, LISTS } from "../domain/lists.ts";
 import { isDay } from "../domain/time/instant.ts";
 
-export const FILTER_WORDS = [
+/** The filters of the lists of events and deliveries. An event has a status more, `unmatched`. */
+const { label: _label, ...LISTED } = {
+  ...LISTS.deliveries.filters,
+  status: LISTS.events.filters.status,
+} satisfies Record<string, ListFilter>;
+
+/** Every list takes a tenant. A bare word is a `match`, which the commands turn into an endpoint or a label. */
+export const FILTERS = {
+  ...LISTED,
+  tenant: { form: { takes: "name" }, says: "Only this tenant", example: "acme" },
+  match: { form: { takes: "name" }, says: "Only what this word finds", example: "acme" },
+} satisfies Record<string, ListFilter>;
+export type FilterWord = keyof typeof FILTERS;
+export const FILTER_WORDS = Object.keys(FILTERS) as readonly FilterWord[];
+/** The words that a job accepts, and the commands that follow deliveries. */
+export const DELIVERY_WORDS = [
   "status",
   "type",
   "endpoint",
   "event",
-  "publisher_id",
-  "tag",
-  "data",
   "error",
   "status_code",
   "since",
   "until",
   "tenant",
   "test",
-  "match",
-] as const;
-/** The words that a job accepts, and the commands that follow deliveries. */
-export const DELIVERY_WORDS = FILTER_WORDS.filter(
-  (word) => word !== "match" && word !== "publisher_id" && word !== "tag" && word !== "data",
-);
-export type FilterWord = (typeof FILTER_WORDS)[number];
+] as const satisfies readonly FilterWord[];
 
 /** Values as they were typed: `since` may be `2h`. */
 export type Filter = { readonly [W in FilterWord]?: string };
@@ -77,7 +83,7 @@ export function readFilter(text: string): ReadFilter {
       );
     else if (word === undefined) add(`"${typed}" is not a filter`, alone(name) ?? strange(typed));
     else if (isBare) filter.match = typed;
-    else if (value === "") add(`${word}: needs a value`, `For example ${EXAMPLES[word]}.`);
+    else if (value === "") add(`${word}: needs a value`, `For example ${exampleOf(word)}.`);
     else if (filter[word] !== undefined) add(`${word}: is given twice`, "Give it once.");
     else {
       const fault = faultOf(word, value);
@@ -96,44 +102,41 @@ export function printFilter(filter: Filter): string {
 
 /** Returns parameters for the API. `now`, in epoch milliseconds, resolves durations such as `2h`. */
 export function queryOf(filter: Filter, now: number): { [W in FilterWord]?: string } {
-  const instant = (text: string) => ({ ...readInstant(text, now) }).instant!;
-  return {
-    ...filter,
-    ...(filter.since !== undefined && { since: instant(filter.since) }),
-    ...(filter.until !== undefined && { until: instant(filter.until) }),
-  };
+  const settled = Object.entries(filter).map(([word, text]) => {
+    const { form }: ListFilter = FILTERS[word as FilterWord];
+    return [word, form.takes === "instant" ? readInstant(text, now)!.instant : text];
+  });
+  return Object.fromEntries(settled) as { [W in FilterWord]?: string };
 }
 
 /** Returns a hint that corrects an invalid value, or null if the value is valid. */
 export function faultOf(word: FilterWord, value: string): string | null {
-  switch (word) {
-    case "status":
-      return someOf(value, STATUSES);
-    case "error":
-      return someOf(value, ATTEMPT_ERRORS);
-    case "status_code":
+  const { form }: ListFilter = FILTERS[word];
+  switch (form.takes) {
+    case "one of":
+      return oneOf(value, form.values);
+    case "some of":
+      return someOf(value, form.values);
+    case "name":
+    case "names": {
+      const { like } = form;
+      const all = form.takes === "names" ? value.split(",") : [value];
+      return like === undefined || all.every((one) => like.pattern.test(one)) ? null : like.fault;
+    }
+    case "id":
+      return isId(form.prefix, value)
+        ? null
+        : `It must be the id of an ${form.prefix === "ep" ? "endpoint" : "event"}: ${form.prefix}_ followed by 26 characters.`;
+    case "status code":
       return /^[1-9](?:\d\d|xx)$/.test(value) ? null : "It must be a status such as 503, or 5xx for 500 to 599.";
-    case "since":
-    case "until":
+    case "instant":
       return readInstant(value, 0) === null
         ? "It must be a time such as 2h (ago), 12:00 (UTC) or 2026-11-20T09:00Z."
         : null;
-    case "endpoint":
-      return isId("ep", value) ? null : "It must be the id of an endpoint: ep_ followed by 26 characters.";
-    case "event":
-      return isId("evt", value) ? null : "It must be the id of an event: evt_ followed by 26 characters.";
-    case "publisher_id":
-      return PUBLISHER_ID.test(value) ? null : "It takes 1 to 128 visible ASCII characters.";
-    case "tag":
-      return value.split(",").every((one) => TAG.test(one)) ? null : "It takes 1 to 64 visible ASCII characters.";
     case "data":
       return parseDataFilter(value) === null ? "For example data.customer.id:cus_123; at most 5 of them." : null;
-    case "test":
+    case "flag":
       return oneOf(value, ["true", "false"]);
-    case "match":
-    case "type":
-    case "tenant":
-      return null;
   }
 }
 
@@ -160,25 +163,10 @@ export function readInstant(text: string, now: number): { readonly instant: stri
   return Number.isNaN(time) ? null : { instant: new Date(time).toISOString() };
 }
 
-/** The statuses of events; a delivery is never `unmatched`. */
-const STATUSES: readonly EventStatus[] = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"];
-
-const EXAMPLES: { readonly [W in FilterWord]: string } = {
-  match: "match:acme",
-  status: "status:failed",
-  type: "type:budget.exceeded",
-  endpoint: "endpoint:ep_…",
-  event: "event:evt_…",
-  publisher_id: "publisher_id:order-1042",
-  tag: "tag:customer:1042",
-  data: "data.customer.id:cus_123",
-  error: "error:timeout",
-  status_code: "status_code:5xx",
-  since: "since:2h",
-  until: "until:2026-11-20T09:00Z",
-  tenant: "tenant:acme",
-  test: "test:true",
-};
+/** Returns a filter as it is typed. */
+function exampleOf(word: FilterWord): string {
+  return `${word}${word === "data" ? "." : ":"}${FILTERS[word].example}`;
+}
 
 function oneOf(value: string, known: readonly string[]): string | null {
   return known.includes(value) ? null : guess(value, known, `It must be one of ${list(known)}.`);
@@ -188,7 +176,7 @@ function oneOf(value: string, known: readonly string[]): string | null {
  * Returns a suggestion for a value without its filter's name, or for a name without a value. Null for any other word.
  */
 function alone(word: string): string | null {
-  if (STATUSES.some((status) => status === word)) return `Did you mean status:${word}?`;
+  if (EVENT_STATUSES.some((status) => status === word)) return `Did you mean status:${word}?`;
   if (ATTEMPT_ERRORS.some((error) => error === word)) return `Did you mean error:${word}?`;
   const near = nearest(word, FILTER_WORDS);
   return near === null ? null : `Did you mean ${near}?`;

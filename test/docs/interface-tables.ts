@@ -7,12 +7,13 @@ import { BY_ERROR } from "../../src/domain/advice/by-error.ts";
 import { ATTEMPT_ERRORS, causeText, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
 import { catalogueOf } from "../../src/domain/events/catalogue.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
+import { LISTS } from "../../src/domain/lists.ts";
 import { aUrlPolicy } from "../domain/corpus.ts";
 
 const WIDTH = 118;
 
 /** Writers of the parts, by the name in the marks around each. */
-export const WRITTEN: Readonly<Record<string, () => string[]>> = { types, fields, endpoint, errors };
+export const WRITTEN: Readonly<Record<string, () => string[]>> = { types, lists, fields, endpoint, errors };
 
 /** Returns the page with each part as it should be. */
 export function written(page: string): string {
@@ -26,6 +27,13 @@ export function written(page: string): string {
 function types(): string[] {
   const rows = BUILT_IN_TYPES.map(({ name, description, source }) => [`\`${name}\``, source, description]);
   return table(["type", "data", ""], rows);
+}
+
+function lists(): string[] {
+  const rows = Object.entries(LISTS).map(([list, { filters, sorts }]) =>
+    [[list], Object.keys(filters), sorts].map((names) => names.map((name) => `\`${name}\``).join(", ")),
+  );
+  return table(["list", "filters", "sorted also by"], rows);
 }
 
 function fields(): string[] {

@@ -7,7 +7,7 @@ import { NodeKeys, type Engine } from "../../src/store/postgres/engine/engine.ts
 import { LIST_PLANS } from "../../src/store/postgres/engine/prepared.ts";
 import { PostgresReads } from "../../src/store/postgres/reads/reads.ts";
 import type { Page } from "../../src/store/store.ts";
-import { Cursors } from "../../src/store/rows/cursors.ts";
+import { Cursors } from "../../src/store/lists/cursors.ts";
 
 export interface Looked {
   readonly shown: number;

@@ -236,7 +236,7 @@ describe("the filter line", () => {
     const dashboard = new Dashboard().connected().press("/").type("statsu:failed").press("enter");
     expect(shown(dashboard)).toContain("Did you mean status?");
     dashboard.press("ctrl+u").press("esc", "3", "/").type("status:failed").press("enter");
-    expect(shown(dashboard)).toContain("status: does not apply here. These do: match, type, tenant. It applies");
+    expect(shown(dashboard)).toContain("status: does not apply here. These do: type, tenant, match. It applies");
   });
 
   it("lists the events that it describes where the overview could not", () => {

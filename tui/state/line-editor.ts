@@ -1,6 +1,6 @@
 /** Edits a line of text, with history and completion. */
-import { FILTER_WORDS, readFilter, type FilterWord } from "../../src/client/filter.ts";
-import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
+import { FILTER_WORDS, FILTERS, readFilter, type FilterWord } from "../../src/client/filter.ts";
+import type { Filter } from "../../src/domain/lists.ts";
 import { typedText, type KeyName } from "../keystrokes.ts";
 import type { Line } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";
@@ -94,22 +94,22 @@ export function choicesFor(word: string, state: State): string[] {
 }
 
 function valuesOf(name: FilterWord, { known }: State): Iterable<string> {
-  switch (name) {
-    case "status":
-      return ["pending", "held", "delivered", "failed", "cancelled", "unmatched"];
-    case "error":
-      return ATTEMPT_ERRORS;
-    case "status_code":
+  if (name === "type") {
+    return new Set([
+      ...[...known.endpoints.values()].flatMap(({ events }) => events),
+      ...Object.keys(known.day?.value.published?.by_type ?? {}),
+    ]);
+  }
+  const { form }: Filter = FILTERS[name];
+  switch (form.takes) {
+    case "one of":
+    case "some of":
+      return form.values;
+    case "status code":
       return ["2xx", "3xx", "4xx", "5xx"];
-    case "type":
-      return new Set([
-        ...[...known.endpoints.values()].flatMap(({ events }) => events),
-        ...Object.keys(known.day?.value.published?.by_type ?? {}),
-      ]);
-    case "since":
-    case "until":
+    case "instant":
       return ["15m", "1h", "6h", "1d", "7d"];
-    case "test":
+    case "flag":
       return ["true", "false"];
     default:
       return [];

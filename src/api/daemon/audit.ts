@@ -2,9 +2,7 @@ import * as v from "valibot";
 import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/caller.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { ApiParts } from "../parts.ts";
-import { namedTenant, tenantToRead } from "../pipeline/access.ts";
-import { pageReply, PAGE_PARAMETERS, pageOf, callerOf } from "../pipeline/lists.ts";
-import { choiceParameter, instantParameter, textParameter } from "../pipeline/query.ts";
+import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
@@ -68,30 +66,14 @@ export const listAudit: Operation = {
 };
 
 const PATH = "/v1/audit";
-const Action = choiceParameter("action", AUDIT_ACTIONS, "Only calls of this kind.");
-const About = textParameter(
-  "object",
-  "Only calls about the object with this id, such as an endpoint, or about the event type of this name.",
-);
-const Since = instantParameter("since", "Only calls at or after this instant.");
-const Until = instantParameter("until", "Only calls before this instant.");
-
 export function auditRoutes({ store }: ApiParts): Route[] {
   async function list(call: Call): Promise<Reply> {
-    const { principal, query } = call;
-    const asked = {
-      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
-      since: Since.read(query),
-      until: Until.read(query),
-      action: Action.read(query),
-      object: About.read(query),
-    };
-    const page = await store.audit.list(asked, callerOf(call));
+    const page = await store.audit.list(listQuery("audit", call), callerOf(call));
     const items = page.data.map((item) => JSON.stringify(presentRecord(item)));
-    return pageReply(PATH, query, page, items);
+    return pageReply(PATH, call.query, page, items);
   }
 
-  const query = [...PAGE_PARAMETERS, Action, About, Since, Until];
+  const query = listParameters("audit");
   return [{ method: "GET", path: PATH, access: "admin", query, operation: listAudit, handle: list }];
 }
 

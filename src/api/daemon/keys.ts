@@ -14,8 +14,7 @@ import {
   tenantToRead,
   tenantToWrite,
 } from "../pipeline/access.ts";
-import { pageReply, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
-import { flagParameter } from "../pipeline/query.ts";
+import { listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, described, id, Instant, line, pageSchema, titled } from "../pipeline/shapes.ts";
@@ -182,7 +181,6 @@ export const revokeKey: Operation = {
 };
 
 const PATH = "/v1/keys";
-const Portal = flagParameter("portal", "Only the keys of portal links, which are otherwise left out.", false);
 
 /** A repeat is refused, because the token is stored nowhere. */
 export function createdBefore(_call: Call, id: string): never {
@@ -198,7 +196,7 @@ export function keyRoutes(parts: ApiParts): Route[] {
       method: "GET",
       path: PATH,
       access: "admin",
-      query: [...PAGE_PARAMETERS, Portal],
+      query: listParameters("keys"),
       operation: listKeys,
       handle: (call) => list(parts, call),
     },
@@ -260,11 +258,10 @@ export function newToken(random: ApiParts["random"], now: number) {
   return { id, token, hash: hashSecret(parseToken(token)!.secret) };
 }
 
-async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
-  const asked = pageOf(query, tenantToRead(principal, namedTenant(query)));
-  const page = await store.keys.list({ ...asked, portal: Portal.read(query) ?? false });
+async function list({ store }: ApiParts, call: Call): Promise<Reply> {
+  const page = await store.keys.list(listQuery("keys", call));
   const items = page.data.map((item) => JSON.stringify(presentKey(item)));
-  return pageReply(PATH, query, page, items);
+  return pageReply(PATH, call.query, page, items);
 }
 
 async function revoke(parts: ApiParts, call: Call): Promise<Reply> {

@@ -5,8 +5,8 @@ import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts
 import type { Census } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";
-import { namedTenant, requireEveryTenant, tenantToRead } from "../pipeline/access.ts";
-import { pageParameters, pageOf, callerOf, pageReply } from "../pipeline/lists.ts";
+import { requireEveryTenant } from "../pipeline/access.ts";
+import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
@@ -337,18 +337,23 @@ export const listTenants: Operation = {
 };
 
 const PATH = "/v1/tenants";
-const SORTS = ["name", "endpoints", "published"] as const;
 
 export function tenantRoutes({ store, clock }: ApiParts): Route[] {
   async function list(call: Call): Promise<Reply> {
-    const { principal, query } = call;
-    const asked = pageOf(query, tenantToRead(principal, namedTenant(query)), SORTS);
-    const page = await store.reads.listTenants({ ...asked, since: clock.now() - 60 * MINUTE_MS }, callerOf(call));
+    const asked = { ...listQuery("tenants", call), since: clock.now() - 60 * MINUTE_MS };
+    const page = await store.reads.listTenants(asked, callerOf(call));
     const items = page.data.map(({ published, ...one }) => JSON.stringify({ ...one, published_last_hour: published }));
-    return pageReply(PATH, query, page, items);
+    return pageReply(PATH, call.query, page, items);
   }
 
   return [
-    { method: "GET", path: PATH, access: "read", query: pageParameters(SORTS), operation: listTenants, handle: list },
+    {
+      method: "GET",
+      path: PATH,
+      access: "read",
+      query: listParameters("tenants"),
+      operation: listTenants,
+      handle: list,
+    },
   ];
 }

@@ -2,31 +2,20 @@
  * Attempts as callers see them (`docs/interface.md` §7): the attempts of a delivery or an endpoint, or one by its id.
  */
 import * as v from "valibot";
-import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
+import { ATTEMPT_ERRORS, OUTCOMES } from "../../domain/deliveries/attempt.ts";
 import { responseText } from "../../domain/deliveries/response-text.ts";
 import { isId } from "../../domain/id.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { Attempt as StoredAttempt, Page } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import {
-  pageReply,
-  PAGE_PARAMETERS,
-  pageOf,
-  PERIOD,
-  periodOf,
-  RESULT,
-  resultOf,
-  Test,
-  callerOf,
-} from "../pipeline/lists.ts";
+import { callerOf, listParameters, listQuery, PAGE_PARAMETERS, pageOf, pageReply } from "../pipeline/lists.ts";
 import { endpointId } from "../pipeline/names.ts";
-import { choiceParameter, type Query } from "../pipeline/query.ts";
+import { type Query } from "../pipeline/query.ts";
 import { json, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
 
-export const OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
 const Phase = v.nullable(v.number());
 
 export const Attempt = titled(
@@ -181,8 +170,6 @@ export const getAttempt: Operation = {
   replies: { 200: { description: "The attempt.", schema: Attempt, example: anAttempt } },
 };
 
-const Outcome = choiceParameter("outcome", OUTCOMES, "Only attempts with this outcome.");
-
 export function attemptRoutes({ store }: ApiParts): Route[] {
   async function attempts(call: Call): Promise<Reply> {
     const { principal, params, query } = call;
@@ -193,18 +180,9 @@ export function attemptRoutes({ store }: ApiParts): Route[] {
   }
 
   async function attemptsOfEndpoint(call: Call): Promise<Reply> {
-    const { principal, query } = call;
     const endpoint = await endpointId(store, call);
-    const asked = {
-      ...pageOf(query, tenantToRead(principal, namedTenant(query))),
-      ...periodOf(query),
-      ...resultOf(query),
-      endpoint,
-      outcome: Outcome.read(query),
-      test: Test.read(query) ?? false,
-    };
-    const page = await store.reads.listEndpointAttempts(asked, callerOf(call));
-    return attemptsReply(`/v1/webhooks/${endpoint}/attempts`, query, page);
+    const page = await store.reads.listEndpointAttempts({ ...listQuery("attempts", call), endpoint }, callerOf(call));
+    return attemptsReply(`/v1/webhooks/${endpoint}/attempts`, call.query, page);
   }
 
   async function attempt({ principal, params, query }: Call): Promise<Reply> {
@@ -228,7 +206,7 @@ export function attemptRoutes({ store }: ApiParts): Route[] {
       path: "/v1/webhooks/:id/attempts",
       access: "read",
       reach: "endpoint",
-      query: [...PAGE_PARAMETERS, Outcome, ...RESULT, ...PERIOD, Test],
+      query: listParameters("attempts"),
       operation: listEndpointAttempts,
       handle: attemptsOfEndpoint,
     },

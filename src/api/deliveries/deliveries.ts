@@ -1,36 +1,21 @@
 /** Deliveries as callers see them (`docs/interface.md` §7), and the route that attempts one now. */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
+import { SHOWN_STATUSES } from "../../domain/deliveries/delivery.ts";
 import { isId } from "../../domain/id.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { AttemptRequest, DeliveryView } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import {
-  LABELS,
-  labelsOf,
-  pageReply,
-  PAGE_PARAMETERS,
-  pageOf,
-  PERIOD,
-  periodOf,
-  RESULT,
-  resultOf,
-  Test,
-  Type,
-  callerOf,
-} from "../pipeline/lists.ts";
+import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { requireNames } from "../pipeline/names.ts";
-import { idParameter, severalParameter } from "../pipeline/query.ts";
 import { damagedEndpoint, erased, json, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
 import { anAttempt, Attempt, presentAttempt } from "./attempts.ts";
 
-export const DELIVERY_STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
-
 export const DeliveryStatus = described(
-  v.picklist(DELIVERY_STATUSES),
+  v.picklist(SHOWN_STATUSES),
   "`held` is a pending delivery of a disabled endpoint: kept, not sent.",
 );
 
@@ -150,9 +135,6 @@ export const attemptDelivery: Operation = {
 };
 
 const PATH = "/v1/webhooks/deliveries";
-const Status = severalParameter("status", DELIVERY_STATUSES, "Only deliveries with this status.");
-const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
-const Event = idParameter("event", "evt", "Only deliveries of this event.");
 
 export function deliveryRoutes(parts: ApiParts): Route[] {
   const one = [TenantParameter];
@@ -162,7 +144,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "filter",
-      query: [...PAGE_PARAMETERS, Status, Type, Endpoint, Event, ...LABELS, ...RESULT, ...PERIOD, Test],
+      query: listParameters("deliveries"),
       operation: listDeliveries,
       handle: (call) => list(parts, call),
     },
@@ -194,22 +176,11 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
 
 async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const { store } = parts;
-  const { principal, query } = call;
-  const tenant = tenantToRead(principal, namedTenant(query));
-  const names = { type: Type.read(query), endpoint: Endpoint.read(query), event: Event.read(query) };
-  await requireNames(parts, tenant, names);
-  const asked = {
-    ...pageOf(query, tenant),
-    ...periodOf(query),
-    ...resultOf(query),
-    ...labelsOf(query, principal),
-    ...names,
-    status: Status.read(query),
-    test: Test.read(query) ?? false,
-  };
+  const asked = listQuery("deliveries", call);
+  await requireNames(parts, asked.tenant, asked);
   const page = await store.reads.listDeliveries(asked, callerOf(call));
   const items = page.data.map((item) => JSON.stringify(presentDelivery(item)));
-  return pageReply(PATH, query, page, items);
+  return pageReply(PATH, call.query, page, items);
 }
 
 async function shown({ store }: ApiParts, status: number, { principal, params, query }: Call): Promise<Reply> {

@@ -3,11 +3,12 @@ import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/en
 import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
+import type { EndpointQuery } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
-import { pageReply, pageParameters, pageOf } from "../pipeline/lists.ts";
+import { listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { endpointId, uidOf, unknownName } from "../pipeline/names.ts";
-import { deprecated, flagParameter, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
+import { deprecated, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
 import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
 import { checked, validationFailed } from "../pipeline/body.ts";
@@ -43,20 +44,7 @@ import { presentSecrets } from "./secrets.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
-const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or only those that are not.");
-const ChosenType = textParameter("type", "Only endpoints that chose this event type.");
 const ChosenTypeBefore = deprecated(textParameter("event_type", "The old name of `type`; use `type` instead."));
-const Url = textParameter("url", "Only endpoints with this URL.");
-const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
-const Match = textParameter(
-  "match",
-  "Only endpoints whose id, URL, `uid`, description or tenant contains this text; case does not matter.",
-  /^[^\p{C}]{1,256}$/u,
-  "must be 1 to 256 visible characters",
-);
-
-/** By host, number of failures in a row, time since the last success, and latest failure. */
-const SORTS = ["host", "failing", "last_success", "last_failure"] as const;
 
 export function endpointRoutes(parts: ApiParts): Route[] {
   const one = { path: `${PATH}/:id`, query: [TenantParameter], reach: "endpoint" } as const;
@@ -78,7 +66,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "own",
-      query: [...pageParameters(SORTS), Enabled, ChosenType, ChosenTypeBefore, Match, Url, Uid],
+      query: [...listParameters("endpoints"), ChosenTypeBefore],
       operation: listEndpoints,
       handle: (call) => list(parts, call),
     },
@@ -191,30 +179,29 @@ async function stored({ deliveries }: ApiParts, endpoint: Endpoint): Promise<Rep
   return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
 }
 
-async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
-  const { store } = parts;
-  const tenant = tenantToRead(principal, namedTenant(query));
-  const page = await store.endpoints.list({
-    ...pageOf(query, tenant, SORTS),
-    enabled: Enabled.read(query),
-    eventType: await chosenType(parts, query, tenant),
-    url: normalUrl(Url.read(query)),
-    uid: Uid.read(query),
-    match: Match.read(query),
+async function list(parts: ApiParts, call: Call): Promise<Reply> {
+  const { principal, query } = call;
+  const asked = listQuery("endpoints", call);
+  const page = await parts.store.endpoints.list({
+    ...asked,
+    type: await chosenType(parts, query, asked),
+    url: normalUrl(asked.url),
     ids: principal.endpoints ?? undefined,
   });
   const items = page.data.map((item) => JSON.stringify(presentEndpoint(item)));
   return pageReply(PATH, query, page, items);
 }
 
-async function chosenType(parts: ApiParts, query: Query, tenant: string | null): Promise<string | undefined> {
-  const parameter = query.has("event_type") ? ChosenTypeBefore : ChosenType;
-  const type = parameter.read(query);
-  if (type !== (ChosenType.read(query) ?? type)) {
-    throw invalidQuery(parameter.name, "differs from type; give only type", "conflicting_fields");
-  }
+async function chosenType(
+  parts: ApiParts,
+  query: Query,
+  { tenant, type: asked }: EndpointQuery,
+): Promise<string | undefined> {
+  const type = ChosenTypeBefore.read(query) ?? asked;
+  const name = query.has("event_type") ? "event_type" : "type";
+  if (type !== (asked ?? type)) throw invalidQuery(name, "differs from type; give only type", "conflicting_fields");
   const unknown = await unknownName(parts, tenant, { type });
-  if (unknown !== null) throw invalidQuery(parameter.name, unknown.detail, unknown.code);
+  if (unknown !== null) throw invalidQuery(name, unknown.detail, unknown.code);
   return type;
 }
 

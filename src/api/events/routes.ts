@@ -4,60 +4,31 @@
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import type { EventQuery, EventSummary, EventView, LeftAlone, Page, Replay, Withdrawal } from "../../store/store.ts";
+import type { EventSummary, EventView, LeftAlone, Page, Replay, Withdrawal } from "../../store/store.ts";
 import { attemptsReply, listEventAttempts } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
-import { namedTenant, type Principal, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import {
-  LABELS,
-  labelsOf,
-  PAGE_PARAMETERS,
-  pageOf,
-  PERIOD,
-  periodOf,
-  RESULT,
-  resultOf,
-  Test,
-  Type,
-  callerOf,
-  pageReply,
-} from "../pipeline/lists.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { callerOf, listParameters, listQuery, PAGE_PARAMETERS, pageOf, pageReply } from "../pipeline/lists.ts";
 import { EndpointWithDelivery, requireNames, requireDelivery } from "../pipeline/names.ts";
 import { endpointWithin, partOf } from "../pipeline/reach.ts";
-import { idParameter, type Query, severalParameter, textParameter } from "../pipeline/query.ts";
+import { type Query, textParameter } from "../pipeline/query.ts";
 import { erased, jsonText, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/body.ts";
-import {
-  cancelEvent,
-  eraseEvent,
-  EVENT_STATUSES,
-  type EventParts,
-  eventText,
-  getEvent,
-  listEvents,
-  replayEvent,
-} from "./schemas.ts";
+import { cancelEvent, eraseEvent, type EventParts, eventText, getEvent, listEvents, replayEvent } from "./schemas.ts";
 import { wholeEvents } from "./whole-events.ts";
 
 const PATH = "/v1/webhooks/events";
 const WHOLE: EventParts = { data: true, deliveries: true };
 const SUMMARY: EventParts = { data: false, deliveries: false };
 
-const Status = severalParameter(
-  "status",
-  EVENT_STATUSES,
-  "Only events with this status; with `endpoint`, the status of that delivery.",
-);
-const DeliveredTo = idParameter("endpoint", "ep", "Only events with a delivery to this endpoint.");
 const Include = textParameter(
   "include",
   "What to add to the summary of each event: `data`, `deliveries` or `data,deliveries`.",
   /^(?:data|deliveries)(?:,(?:data|deliveries))*$/,
   "must be data, deliveries or data,deliveries",
 );
-const FILTERS = [Status, Type, DeliveredTo, ...LABELS, ...RESULT, ...PERIOD, Test, Include];
 
 const RetryBody = v.strictObject({
   endpoint: v.optional(described(EndpointWithDelivery, "Only the delivery to this endpoint.")),
@@ -75,7 +46,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "filter",
-      query: [...PAGE_PARAMETERS, ...FILTERS],
+      query: [...listParameters("events"), Include],
       operation: listEvents,
       handle: (call) => list(parts, call),
     },
@@ -116,7 +87,7 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const { principal, query } = call;
   const { store } = parts;
   const include = included(query);
-  const asked = eventQuery(query, principal);
+  const asked = listQuery("events", call);
   await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
   const page: Page<EventSummary | EventView> = await (include === null
     ? store.reads.listEvents(asked, callerOf(call))
@@ -178,19 +149,6 @@ async function found({ store }: Pick<ApiParts, "store">, { principal, params, qu
 function eventId({ id = "" }: Call["params"]): string {
   if (!isId("evt", id)) throw notFound();
   return id;
-}
-
-function eventQuery(query: Query, principal: Principal): EventQuery {
-  return {
-    ...pageOf(query, tenantToRead(principal, namedTenant(query))),
-    ...periodOf(query),
-    ...resultOf(query),
-    ...labelsOf(query, principal),
-    status: Status.read(query),
-    type: Type.read(query),
-    endpoint: DeliveredTo.read(query),
-    test: Test.read(query) ?? false,
-  };
 }
 
 function included(query: Query): EventParts | null {

@@ -1,13 +1,12 @@
 /** The schemas of events as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
+import { EVENT_STATUSES } from "../../domain/deliveries/delivery.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { EventView, EventSummary as StoredSummary } from "../../store/store.ts";
 import { anAttempt } from "../deliveries/attempts.ts";
 import { aDelivery, Delivery, presentWithinEvent } from "../deliveries/deliveries.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { AnyObject, Count, described, id, Instant, pageSchema, Tenant, titled, aPageOf } from "../pipeline/shapes.ts";
-
-export const EVENT_STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"] as const;
 
 const SUMMARY = {
   id: id("evt"),

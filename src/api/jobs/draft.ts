@@ -1,10 +1,10 @@
 /** The schema of a request for a job: `docs/interface.md` §3. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
+import { SHOWN_STATUSES } from "../../domain/deliveries/delivery.ts";
 import { idPattern, isId } from "../../domain/id.ts";
 import { parseInstant } from "../../domain/time/instant.ts";
 import { JOB_ACTIONS, namedStatuses, statusesOf } from "../../domain/deliveries/job.ts";
-import { DELIVERY_STATUSES } from "../deliveries/deliveries.ts";
 import { line, rate, Count, described, titled } from "../pipeline/shapes.ts";
 
 const MAX_EVENTS = 1000;
@@ -31,7 +31,7 @@ const Filter = v.pipe(
   v.strictObject({
     status: v.optional(
       described(
-        v.picklist(DELIVERY_STATUSES),
+        v.picklist(SHOWN_STATUSES),
         "`replay` works on failed deliveries, or on `delivered` ones if you ask for them; `attempt_now` on pending or `failed` ones; `cancel` on pending and held ones, or on one of the two.",
       ),
     ),

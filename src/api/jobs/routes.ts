@@ -3,21 +3,12 @@ import type * as v from "valibot";
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
-import {
-  isNarrow,
-  JOB_ACTIONS,
-  JOB_STATUSES,
-  type AfterCanary,
-  type Job,
-  type JobAction,
-  type JobFilter,
-} from "../../domain/deliveries/job.ts";
+import { isNarrow, type AfterCanary, type Job, type JobAction, type JobFilter } from "../../domain/deliveries/job.ts";
 import type { AddedJob, JobPlan, Store } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, namedTenant, type Principal, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { statusCodes, pageReply, PAGE_PARAMETERS, pageOf, callerOf } from "../pipeline/lists.ts";
+import { callerOf, listParameters, listQuery, pageReply, statusCodes } from "../pipeline/lists.ts";
 import { requireNames, unknownName } from "../pipeline/names.ts";
-import { idParameter, severalParameter } from "../pipeline/query.ts";
 import { endpointWithin, isJobWithin } from "../pipeline/reach.ts";
 import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
@@ -26,13 +17,6 @@ import { JobDraft, ResumeRequest } from "./draft.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob, presentJob } from "./schemas.ts";
 
 const PATH = "/v1/webhooks/jobs";
-const Endpoint = idParameter(
-  "endpoint",
-  "ep",
-  "Only jobs whose filter names this endpoint, or that act on its deliveries.",
-);
-const Status = severalParameter("status", JOB_STATUSES, "Only jobs with this status.");
-const Action = severalParameter("action", JOB_ACTIONS, "Only jobs with this action.");
 
 type Draft = v.InferOutput<typeof JobDraft>;
 
@@ -59,7 +43,7 @@ export function jobRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "own",
-      query: [...PAGE_PARAMETERS, Endpoint, Status, Action],
+      query: listParameters("jobs"),
       operation: listJobs,
       handle: (call) => list(parts, call),
     },
@@ -139,17 +123,11 @@ async function tenantOf(
   throw validationFailed([{ pointer: "/filter/endpoint", code: "unknown_endpoint", detail: "was deleted" }]);
 }
 
-async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply> {
-  const asked = pageOf(query, tenantToRead(principal, namedTenant(query)));
-  const endpoint = Endpoint.read(query);
-  await requireNames(parts, asked.tenant, { endpoint });
-  const page = await parts.store.jobs.list({
-    ...asked,
-    endpoint,
-    statuses: Status.read(query),
-    actions: Action.read(query),
-    endpoints: principal.endpoints ?? undefined,
-  });
+async function list(parts: ApiParts, call: Call): Promise<Reply> {
+  const { principal, query } = call;
+  const asked = listQuery("jobs", call);
+  await requireNames(parts, asked.tenant, { endpoint: asked.endpoint });
+  const page = await parts.store.jobs.list({ ...asked, endpoints: principal.endpoints ?? undefined });
   const items = page.data.map((item) => JSON.stringify(presentJob(item, principal)));
   return pageReply(PATH, query, page, items);
 }

@@ -1,29 +1,30 @@
-/** Parameters and answers of lists: pages, and the filters that several lists share (`docs/interface.md` §2). */
-import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
-import { formatInstantOrNull } from "../../domain/time/instant.ts";
+/** Parameters and answers of lists (`docs/interface.md` §2). The table `LISTS` says which filters and sorts each takes. */
 import { parseDataFilter } from "../../domain/events/data-filter.ts";
-import type {
-  Caller,
-  DataFilter,
-  LabelFilter,
-  Page,
-  PageQuery,
-  Period,
-  ResultFilter,
-  StatusCodes,
-} from "../../store/store.ts";
-import { type Principal, TenantParameter } from "./access.ts";
 import {
+  fieldOf,
+  type Filter,
+  filtersOf,
+  type FilterValues,
+  type ListName,
+  LISTS,
+  type SortOf,
+  type StatusCodes,
+} from "../../domain/lists.ts";
+import { formatInstantOrNull } from "../../domain/time/instant.ts";
+import type { Caller, Page, PageQuery } from "../../store/store.ts";
+import { namedTenant, TenantParameter, tenantToRead } from "./access.ts";
+import {
+  choiceParameter,
   flagParameter,
+  idParameter,
   instantParameter,
   invalidQuery,
   namesParameter,
+  numberParameter,
   severalParameter,
   textParameter,
   type Parameter,
   type Query,
-  choiceParameter,
-  numberParameter,
 } from "./query.ts";
 import { jsonText, type Header, type Reply } from "./reply.ts";
 import type { Call } from "./route.ts";
@@ -45,12 +46,83 @@ const Total = flagParameter(
 );
 
 /** The parameters that every list takes. */
-export const PAGE_PARAMETERS = pageParameters([]);
+export const PAGE_PARAMETERS = [TenantParameter, Limit, Cursor, Order, Sort, Total];
 
-/** The parameters of a list that is short enough to be sorted by something other than age. */
-export function pageParameters(sorts: readonly string[]): Parameter[] {
-  return [TenantParameter, Limit, Cursor, Order, sorts.length === 0 ? Sort : sortParameter(sorts), Total];
+/** All parameters of a list. */
+export function listParameters(list: ListName): Parameter[] {
+  const { sorts } = LISTS[list];
+  const ofPage = PAGE_PARAMETERS.map((one) => (one === Sort && sorts.length > 0 ? sortParameter(sorts) : one));
+  return [...ofPage, ...filtersOf(list).map(([name, filter]) => filterParameter(name, filter))];
 }
+
+/** Reads what a request asks of a list. */
+export function listQuery<L extends ListName>(
+  list: L,
+  { principal, query }: Pick<Call, "principal" | "query">,
+): PageQuery & FilterValues<L> & { sort?: SortOf<L> } {
+  const asked: Record<string, unknown> = {};
+  for (const [name, filter] of filtersOf(list)) {
+    if (filter.isForOperators === true && principal.isPortal && query.has(name))
+      throw invalidQuery(name, "cannot be used with the key of a portal link", "unknown_field");
+    const fallback = filter.form.takes === "flag" ? filter.form.fallback : undefined;
+    const value = filterParameter(name, filter).read(query) ?? fallback;
+    if (value !== undefined) asked[fieldOf(name)] = value;
+  }
+  const page = pageOf(query, tenantToRead(principal, namedTenant(query)), LISTS[list].sorts as readonly SortOf<L>[]);
+  return { ...page, ...(asked as FilterValues<L>) };
+}
+
+const parameters = new Map<Filter, Parameter>();
+
+/** Returns one parameter for all lists that share a filter, so that it is described once. */
+function filterParameter(name: string, filter: Filter): Parameter {
+  let parameter = parameters.get(filter);
+  if (parameter === undefined) parameters.set(filter, (parameter = parameterOf(name, filter)));
+  return parameter;
+}
+
+function parameterOf(name: string, { form, says }: Filter): Parameter {
+  switch (form.takes) {
+    case "one of":
+      return choiceParameter(name, form.values, says);
+    case "some of":
+      return severalParameter(name, form.values, says);
+    case "name":
+      return form.like?.isRequired === true
+        ? textParameter(name, says, form.like.pattern, form.like.fault)
+        : textParameter(name, says);
+    case "names":
+      return namesParameter(name, says);
+    case "id":
+      return idParameter(name, form.prefix, says);
+    case "flag":
+      return flagParameter(name, says, form.fallback);
+    case "instant":
+      return instantParameter(name, says);
+    case "status code":
+      return parsedParameter(STATUS_CODE(name, says), statusCodes);
+    case "data":
+      return parsedParameter(textParameter(name, says), (text) => {
+        const conditions = parseDataFilter(text);
+        if (conditions !== null) return conditions;
+        throw invalidQuery(name, "must be a path and a value such as customer.id:cus_123, or up to 5 of them");
+      });
+  }
+}
+
+function parsedParameter(text: Parameter<string>, parse: (text: string) => unknown): Parameter {
+  return {
+    ...text,
+    read(query) {
+      const value = text.read(query);
+      return value === undefined ? undefined : parse(value);
+    },
+  };
+}
+
+/** Accepts `503`, or `5xx` for all of 500 to 599. */
+const STATUS_CODE = (name: string, says: string) =>
+  textParameter(name, says, /^[1-9](?:\d\d|xx)$/, "must be a status code such as 503, or a class such as 5xx");
 
 function sortParameter(sorts: readonly string[]): Parameter<string> {
   const more = sorts.length === 0 ? "" : "; a minus sign in front reverses the order";
@@ -106,85 +178,6 @@ function linkTo(path: string, query: Query, nextCursor: string | null): Header[]
   const next = new URLSearchParams([...query].filter(([name]) => name !== "cursor"));
   next.set("cursor", nextCursor);
   return [["link", `<${path}?${next}>; rel="next"`]];
-}
-
-export const Type = namesParameter("type", "Only events of this type, or their deliveries or attempts.");
-export const Since = instantParameter("since", "Only deliveries of events received at this instant or later.");
-export const Until = instantParameter("until", "Only deliveries of events received before this instant.");
-export const Test = flagParameter("test", "Only deliveries of test events, which are otherwise left out.", false);
-const LastError = severalParameter(
-  "error",
-  ATTEMPT_ERRORS,
-  "Only attempts with this error; for events and deliveries, the last attempt counts.",
-);
-const StatusCode = statusCodeParameter(
-  "status_code",
-  "Only attempts with this status code; for events and deliveries, the last attempt counts.",
-);
-
-const PublisherId = textParameter(
-  "publisher_id",
-  "Only events to which their publisher gave this id, or their deliveries or attempts.",
-);
-const Tag = namesParameter("tag", "Only events with this tag, or their deliveries or attempts.");
-const Label = textParameter(
-  "label",
-  "Only events to which their publisher gave this id or this tag, or their deliveries or attempts.",
-);
-
-const Data: Parameter<DataFilter["data"] & object> = {
-  ...textParameter(
-    "data",
-    "Only events whose data has this value at this path, or their deliveries or attempts: `customer.id:cus_123`. A value in double quotes is a string; without quotes it may also be a number, true, false or null. A path reaches into every item of an array. If you give several conditions, separated by spaces, all of them must be true. Data is not indexed: each page searches as many events as it can in half a second, and `searched` says how far it got.",
-  ),
-  read(query) {
-    const text = query.get("data");
-    if (text === undefined) return undefined;
-    const conditions = parseDataFilter(text);
-    if (conditions !== null) return conditions;
-    throw invalidQuery("data", "must be a path and a value such as customer.id:cus_123, or up to 5 of them");
-  },
-};
-
-export const PERIOD = [Since, Until];
-export const RESULT = [LastError, StatusCode];
-export const LABELS = [PublisherId, Tag, Label, Data];
-
-export function periodOf(query: Query): Period {
-  return { since: Since.read(query), until: Until.read(query) };
-}
-
-export function resultOf(query: Query): ResultFilter {
-  return { error: LastError.read(query), statusCode: StatusCode.read(query) };
-}
-
-/**
- * Tags are private to the publisher and the operator (`partOf`), so the key of a portal link may search only by
- * publisher's id.
- */
-export function labelsOf(query: Query, { isPortal }: Pick<Principal, "isPortal">): LabelFilter & DataFilter {
-  const refused = isPortal && [Tag, Label].find(({ name }) => query.has(name));
-  if (refused) throw invalidQuery(refused.name, "cannot be used with the key of a portal link", "unknown_field");
-  const data = Data.read(query);
-  const labels = { publisherId: PublisherId.read(query), tag: Tag.read(query), label: Label.read(query) };
-  return data === undefined ? labels : { ...labels, data };
-}
-
-/** Accepts `503`, or `5xx` for all of 500 to 599. */
-function statusCodeParameter(name: string, description: string): Parameter<StatusCodes> {
-  const text = textParameter(
-    name,
-    description,
-    /^[1-9](?:\d\d|xx)$/,
-    "must be a status code such as 503, or a class such as 5xx",
-  );
-  return {
-    ...text,
-    read(query) {
-      const value = text.read(query);
-      return value === undefined ? undefined : statusCodes(value);
-    },
-  };
 }
 
 export function statusCodes(text: string): StatusCodes {

@@ -113,8 +113,10 @@ export interface Phases {
   readonly firstByteMs: number | null;
 }
 
+export const OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
+
 export interface Outcome {
-  readonly outcome: "succeeded" | "failed" | "interrupted";
+  readonly outcome: (typeof OUTCOMES)[number];
   readonly statusCode: number | null;
   readonly error: AttemptError | null;
   readonly bodyError: BodyError | null;

@@ -19,8 +19,10 @@ export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
  * is put back on disk, and memory holds it during that time. Otherwise it waits on disk.
  */
 export type StoredStatus = "fresh" | "waiting" | Exclude<DeliveryStatus, "pending">;
-export type ShownStatus = DeliveryStatus | "held";
-export type EventStatus = ShownStatus | "unmatched";
+export const SHOWN_STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
+export const EVENT_STATUSES = [...SHOWN_STATUSES, "unmatched"] as const;
+export type ShownStatus = (typeof SHOWN_STATUSES)[number];
+export type EventStatus = (typeof EVENT_STATUSES)[number];
 
 /** True if the delivery is pending: more attempts may come. */
 export function isOpen(status: StoredStatus): boolean {

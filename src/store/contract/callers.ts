@@ -1,8 +1,9 @@
 /** The contract for callers: API keys, the audit trail, and idempotency keys. */
-import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/caller.ts";
+import type { AuditEntry, AuditRecord } from "../../domain/caller.ts";
 import type { KeyedRequest, Once } from "../../domain/events/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../domain/caller.ts";
-import type { Caller, Page, PageQuery, Period } from "./reads.ts";
+import type { FilterValues } from "../../domain/lists.ts";
+import type { Caller, Page, PageQuery } from "./reads.ts";
 import type { Pruned } from "./operations.ts";
 
 /** API keys. */
@@ -35,10 +36,8 @@ export interface KeyStore {
   touch(id: string, now: number): void;
 }
 
-export interface KeyQuery extends PageQuery {
-  /** True lists only the keys of portal links; false lists only the others. */
-  readonly portal?: boolean;
-}
+/** `portal` lists only the keys of portal links, or only all others. */
+export type KeyQuery = PageQuery & FilterValues<"keys">;
 
 /** The audit trail. */
 export interface AuditStore {
@@ -58,11 +57,7 @@ export interface AuditStore {
   prune(before: number): Promise<number>;
 }
 
-export interface AuditQuery extends PageQuery, Period {
-  readonly action?: AuditAction;
-  /** The id of the object that the call was about. */
-  readonly object?: string;
-}
+export type AuditQuery = PageQuery & FilterValues<"audit">;
 
 /** Remembers the responses to requests with an idempotency key, so that a repeated request changes nothing. */
 export interface IdempotencyStore {

@@ -12,6 +12,7 @@ import type {
   SigningSecrets,
 } from "../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
+import type { FilterValues, SortOf } from "../../domain/lists.ts";
 import type { Pruned } from "./operations.ts";
 import type { Page, PageQuery } from "./reads.ts";
 
@@ -89,18 +90,10 @@ export interface TypeInUse {
  * the most failures in a row, the least recent last success, or the most recent failure. With `newest` it begins at the
  * other end.
  */
-export type EndpointSort = "host" | "failing" | "last_success" | "last_failure";
+export type EndpointSort = SortOf<"endpoints">;
 
-export interface EndpointQuery extends PageQuery {
+export interface EndpointQuery extends PageQuery, FilterValues<"endpoints"> {
   readonly sort?: EndpointSort;
-  readonly enabled?: boolean;
-  /** Lists endpoints that receive the type, by its name or by a pattern. */
-  readonly eventType?: string;
-  /** The URL in the form that the endpoint shows. */
-  readonly url?: string;
-  readonly uid?: string;
-  /** Lists endpoints whose id, URL, uid, description or tenant contains this text, ignoring case. */
-  readonly match?: string;
   /** Lists only the endpoints with these ids. */
   readonly ids?: readonly string[] | undefined;
 }

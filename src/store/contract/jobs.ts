@@ -1,6 +1,7 @@
 /** The contract for jobs: their sets of deliveries, and the steps in which the runner works through them. */
 import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/deliveries/job.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
+import type { FilterValues } from "../../domain/lists.ts";
 import type { EventDelivery, Waiting, LeftAlone, WithdrawnDelivery } from "./events.ts";
 import type { Caller, Page, PageQuery } from "./reads.ts";
 import type { Pruned } from "./operations.ts";
@@ -46,14 +47,10 @@ export interface JobStore {
   prune(before: number, from: string | null): Promise<Pruned>;
 }
 
-export interface JobQuery extends PageQuery {
-  /** Lists only jobs whose filter names one of these. */
+export interface JobQuery extends PageQuery, FilterValues<"jobs"> {
+  /** Only jobs whose filter names one of these. */
   readonly endpoints?: readonly string[] | undefined;
-  /** Lists only jobs that concern this endpoint: their filter names it, or their set has deliveries to it. */
-  readonly endpoint?: string | undefined;
-  readonly statuses?: readonly JobStatus[] | undefined;
-  readonly actions?: readonly JobAction[] | undefined;
-  /** Lists only jobs that are running or paused, without reading the others. */
+  /** Lists only jobs that run or are paused, without reading the others. */
   readonly isOpen?: boolean;
 }
 

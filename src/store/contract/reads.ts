@@ -1,9 +1,9 @@
 /** The contract for reads: events, deliveries and attempts as they are shown, and the parts that all lists share. */
-import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
-import type { DataCondition } from "../../domain/events/data-filter.ts";
+import type { AttemptError, BodyError, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
 import type { EventLabels } from "../../domain/events/event.ts";
 import type { WhyFacts } from "../../domain/events/why.ts";
 import type { EventStatus, ShownStatus } from "../../domain/deliveries/delivery.ts";
+import type { FilterValues, SortOf } from "../../domain/lists.ts";
 
 export interface Page<T> {
   readonly data: readonly T[];
@@ -49,39 +49,15 @@ export interface PageQuery {
   readonly total?: boolean;
 }
 
-/** The time at which the event was received. `until` is exclusive. */
-export interface Period {
-  readonly since?: number;
-  readonly until?: number;
-}
-
-/** A single value, or a list of which one must match. */
-export type OneOf<T> = T | readonly T[];
-
+type Of<Field extends keyof FilterValues<"events">> = Pick<FilterValues<"events">, Field>;
+/** The time at which the event was received; `until` is exclusive. */
+export type Period = Of<"since" | "until">;
 /** Selects by the result of an attempt. */
-export interface ResultFilter {
-  readonly error?: OneOf<AttemptError>;
-  readonly statusCode?: StatusCodes;
-}
-
-/** A range of status codes, including both ends. */
-export interface StatusCodes {
-  readonly least: number;
-  readonly most: number;
-}
-
+export type ResultFilter = Of<"error" | "statusCode">;
 /** Selects events by the publisher's id and tags. If several are given, an event must have all of them. */
-export interface LabelFilter {
-  readonly publisherId?: string;
-  readonly tag?: OneOf<string>;
-  /** Matches the event's publisher's id, or one of its tags. */
-  readonly label?: string;
-}
-
+export type LabelFilter = Of<"publisherId" | "tag" | "label">;
 /** Selects events by their data. No index covers the data, so a page searches as many events as there is time for. */
-export interface DataFilter {
-  readonly data?: readonly DataCondition[];
-}
+export type DataFilter = Of<"data">;
 
 export interface ReadStore {
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
@@ -132,8 +108,8 @@ export interface Names {
  * events. With `newest`, the list begins at the other end.
  */
 export interface TenantQuery extends PageQuery {
-  readonly sort?: "name" | "endpoints" | "published";
-  /** Counts events published since then: a whole minute, at most an hour ago. */
+  readonly sort?: SortOf<"tenants">;
+  /** Events published since then are counted: a whole minute, at most an hour ago. */
   readonly since: number;
 }
 
@@ -146,29 +122,11 @@ export interface TenantSummary {
 }
 
 /** An error or status code matches if the last attempt of at least one of the event's deliveries has it. */
-export interface EventQuery extends PageQuery, Period, ResultFilter, LabelFilter, DataFilter {
-  readonly status?: OneOf<EventStatus>;
-  readonly type?: OneOf<string>;
-  readonly endpoint?: string;
-  readonly test?: boolean;
-}
-
+export type EventQuery = PageQuery & FilterValues<"events">;
 /** An error or status code matches if the delivery's last attempt has it. */
-export interface DeliveryQuery extends PageQuery, Period, ResultFilter, LabelFilter, DataFilter {
-  readonly status?: OneOf<ShownStatus>;
-  readonly type?: OneOf<string>;
-  readonly endpoint?: string;
-  readonly event?: string;
-  readonly test?: boolean;
-}
-
+export type DeliveryQuery = PageQuery & FilterValues<"deliveries">;
 export type AttemptQuery = PageQuery & ({ readonly event: string } | { readonly delivery: string });
-
-export interface EndpointAttemptQuery extends PageQuery, Period, ResultFilter {
-  readonly endpoint: string;
-  readonly outcome?: Outcome["outcome"];
-  readonly test?: boolean;
-}
+export type EndpointAttemptQuery = PageQuery & FilterValues<"attempts"> & { readonly endpoint: string };
 
 export interface EventSummary extends EventLabels {
   readonly id: string;

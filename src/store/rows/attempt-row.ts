@@ -4,6 +4,8 @@
  * in one place.
  */
 import {
+  answered,
+  isByStatus,
   NO_PHASES,
   type AttemptError,
   type BodyError,
@@ -11,6 +13,8 @@ import {
   type Phases,
 } from "../../domain/deliveries/attempt.ts";
 import { addressOf, parseAddress } from "../../domain/network/address.ts";
+import type { Attempt, EndedAttempt } from "../store.ts";
+import { attemptId, deliveryId, outcomeCode, outcomeOf, triggerCode, triggerOf } from "./codes.ts";
 
 export interface AttemptRow {
   readonly event: number;
@@ -33,6 +37,103 @@ export interface AttemptRow {
   readonly connection: Buffer | null;
 }
 
+/** The parts of a shown attempt that its row has no column for. */
+export interface AttemptNames {
+  /** The id of its event. */
+  readonly event: string;
+  /** The id of its endpoint. */
+  readonly endpoint: string;
+  readonly url: string;
+  /** The version of the endpoint's present secret. */
+  readonly secretNow: number;
+}
+
+const NO_BODY = new Uint8Array(0);
+
+export function attemptOf(row: Omit<AttemptRow, "url">, { event, endpoint, url, secretNow }: AttemptNames): Attempt {
+  const trigger = triggerOf(row.trigger);
+  const onLadder = trigger === "ladder" || trigger === "replay";
+  const details: Details =
+    row.details === null
+      ? { detail: answered(row.status_code), ...readConnection(row.connection, row.started_at) }
+      : (JSON.parse(row.details) as Details);
+  return {
+    id: attemptId(event, row.endpoint, row.number),
+    event,
+    delivery: deliveryId(event, row.endpoint),
+    endpoint,
+    url,
+    number: row.number,
+    trigger,
+    round: row.round,
+    retry: onLadder ? row.retry : null,
+    startedAt: row.started_at,
+    durationMs: row.duration_ms,
+    outcome: outcomeOf(row.outcome),
+    statusCode: row.status_code,
+    error: row.error,
+    bodyError: row.body_error,
+    secret: row.secret_version === null ? null : row.secret_version === secretNow ? "current" : "previous",
+    ...details,
+    responseBody: row.body ?? NO_BODY,
+    responseTruncated: row.truncated === 1,
+  };
+}
+
+/** The columns of the table, in the order of its definition. */
+export const ATTEMPT_COLUMNS = [
+  "event",
+  "endpoint",
+  "number",
+  "url",
+  "trigger",
+  "round",
+  "retry",
+  "started_at",
+  "duration_ms",
+  "outcome",
+  "status_code",
+  "error",
+  "body_error",
+  "secret_version",
+  "truncated",
+  "body",
+  "details",
+  "connection",
+] as const satisfies readonly (keyof AttemptRow)[];
+
+/** The stored part of an attempt, whoever made it. */
+export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
+  readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
+}
+
+/** Makes the row of an attempt. Everything about a plain one is packed; a test is kept in full. */
+export function attemptRow(event: number, endpoint: number, ended: NewAttempt): Omit<AttemptRow, "url"> {
+  const { claim, outcome, secretVersion } = ended;
+  const { detail, remoteAddress, phases, responseHeaders } = outcome;
+  const isPacked = isByStatus(outcome) && claim.trigger !== "test";
+  const startedAt = Math.round(ended.startedAt);
+  return {
+    event,
+    endpoint,
+    number: claim.number,
+    trigger: triggerCode(claim.trigger),
+    round: claim.round,
+    retry: claim.retry,
+    started_at: startedAt,
+    duration_ms: Math.round(outcome.durationMs),
+    outcome: outcomeCode(outcome.outcome),
+    status_code: outcome.statusCode,
+    error: outcome.error,
+    body_error: outcome.bodyError,
+    secret_version: secretVersion,
+    truncated: outcome.responseTruncated ? 1 : 0,
+    body: outcome.responseBody.length === 0 ? null : Buffer.from(outcome.responseBody),
+    details: isPacked ? null : JSON.stringify({ detail, remoteAddress, phases, responseHeaders } satisfies Details),
+    connection: isPacked ? packConnection(outcome, startedAt) : null,
+  };
+}
+
 /**
  * The connection details of a plain success, packed into a few bytes: as JSON they would be larger than the rest of the
  * row.
@@ -41,6 +142,7 @@ export interface AttemptRow {
  *
  * This format is on disk: positions in the lists below never change, and additions go at the end.
  */
+type Details = ConnectionDetails & Pick<Outcome, "detail">;
 export type ConnectionDetails = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
 const UNKNOWN: ConnectionDetails = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 

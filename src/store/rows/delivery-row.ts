@@ -1,9 +1,11 @@
-/** A row of a delivery: the columns that attempts change, and what the row tells about it. */
-import type { WhyDelivery } from "../../domain/events/why.ts";
+/** A row of the table of deliveries. */
+import type { ShownStatus } from "../../domain/deliveries/delivery.ts";
 import type { DeliveryState } from "../../domain/deliveries/record.ts";
+import type { WhyDelivery } from "../../domain/events/why.ts";
 import type { Attempt, DeliveryView } from "../store.ts";
-import { storedStatusCode, storedStatusOf, triggerCode, triggerOf } from "./codes.ts";
+import { deliveryId, storedStatusCode, storedStatusOf, triggerCode, triggerOf, WAITING } from "./codes.ts";
 
+/** The columns that attempts change. */
 export interface StateRow {
   readonly status: number;
   readonly attempts: number;
@@ -34,5 +36,44 @@ export function whyDelivery(view: DeliveryView, success: Attempt | null, ahead: 
       statusCode: attempt.statusCode,
     },
     ahead,
+  };
+}
+
+export interface DeliveryRow extends StateRow {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly round: number;
+}
+
+/** The parts of a shown delivery that its row has no column for. */
+export interface DeliveryNames {
+  /** The id of its event. */
+  readonly event: string;
+  readonly type: string;
+  readonly tenant: string;
+  readonly test: number;
+  readonly receivedAt: number;
+  /** The id of its endpoint. */
+  readonly endpoint: string;
+  readonly status: ShownStatus;
+  readonly lastAttempt: Attempt | null;
+}
+
+export function deliveryOf(row: DeliveryRow, names: DeliveryNames): DeliveryView {
+  const { event, type, receivedAt, tenant, test, endpoint, status, lastAttempt } = names;
+  return {
+    id: deliveryId(event, row.endpoint),
+    event,
+    type,
+    receivedAt,
+    tenant,
+    test: test === 1,
+    endpoint,
+    status,
+    attempts: row.attempts,
+    round: row.round,
+    retry: status === "pending" || status === "held" ? row.retry : null,
+    nextAttemptAt: status === "pending" && row.status <= WAITING ? row.due_at : null,
+    lastAttempt,
   };
 }

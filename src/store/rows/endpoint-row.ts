@@ -15,7 +15,6 @@ import {
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import type { Box } from "./box.ts";
 import { nextPrivateKeyPlace, privateKeyPlace } from "./signing-key-row.ts";
-import type { EndpointSort } from "../store.ts";
 
 export interface EndpointRow {
   readonly number: number;
@@ -245,11 +244,3 @@ function isAddress(url: string): boolean {
 function limit(value: number | null): boolean {
   return value === null || value > 0;
 }
-
-/** SQL expressions over `endpoint e LEFT JOIN health h`. The endpoint with the lowest value comes first. */
-export const SORTED_BY: Readonly<Record<EndpointSort, string>> = {
-  host: "substr(e.url, instr(e.url, '://') + 3)",
-  failing: "-coalesce(h.consecutive_failures, 0)",
-  last_success: "coalesce(h.last_success_at, 0)",
-  last_failure: "-coalesce(h.last_failure_at, 0)",
-};

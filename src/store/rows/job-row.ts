@@ -1,6 +1,6 @@
 /** A row of the job table, the job that it shows, and the plan of a job that is not there yet. */
 import type { Job, JobAction, JobFilter, JobStatus } from "../../domain/deliveries/job.ts";
-import type { JobPlan, JobQuery, LeftAlone } from "../store.ts";
+import type { JobPlan, LeftAlone } from "../store.ts";
 
 export interface JobRow {
   readonly num: number;
@@ -26,21 +26,6 @@ export interface Counts {
 }
 
 export const EVERY_TENANT = "*";
-
-/**
- * Decides whether a list shows a job. `hasDeliveries` says whether the job's set has deliveries to `query.endpoint`,
- * and is called only if that is given.
- */
-export function fitsJob(row: JobRow, query: JobQuery, hasDeliveries: (row: JobRow) => boolean): boolean {
-  const { endpoint, endpoints, isOpen = false, statuses, actions } = query;
-  const { status } = row;
-  if (status === "planning" || (isOpen && status !== "running" && status !== "paused")) return false;
-  if (statuses?.includes(status) === false || actions?.includes(row.action) === false) return false;
-  if (endpoint === undefined && endpoints === undefined) return true;
-  const named = (JSON.parse(row.filter) as JobFilter).endpoint;
-  if (endpoints?.includes(named ?? "") === false) return false;
-  return endpoint === undefined || named === endpoint || hasDeliveries(row);
-}
 
 export function jobOf(row: JobRow, { matched, delivered, failed, cancelled, skipped }: Counts): Job {
   return {

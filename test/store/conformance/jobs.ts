@@ -100,11 +100,11 @@ export function jobs(openFresh: OpenFresh): void {
       const [replay, cancelled] = [await addJob(store), await addJob(store)];
       const attempts = await addJob(store, { action: "attempt_now" });
       await store.jobs.steer(null, cancelled, "cancelled", START);
-      const listed = async (query: Pick<JobQuery, "statuses" | "actions">) =>
+      const listed = async (query: Pick<JobQuery, "status" | "action">) =>
         (await store.jobs.list({ ...EVERYTHING, ...query })).data.map(({ id }) => id);
-      expect(await listed({ statuses: ["cancelled"] })).toEqual([cancelled]);
-      expect(await listed({ statuses: ["running", "paused"] })).toEqual([replay, attempts]);
-      expect(await listed({ statuses: ["running"], actions: ["replay"] })).toEqual([replay]);
+      expect(await listed({ status: "cancelled" })).toEqual([cancelled]);
+      expect(await listed({ status: ["running", "paused"] })).toEqual([replay, attempts]);
+      expect(await listed({ status: ["running"], action: "replay" })).toEqual([replay]);
     });
 
     it("are listed by whether they run or wait, too", async () => {

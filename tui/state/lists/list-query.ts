@@ -1,6 +1,7 @@
 /** Turns the filter of each list into parameters of the API. */
 import type { Answers } from "../../../src/client/operations.ts";
-import { queryOf, readFilter, type FilterWord } from "../../../src/client/filter.ts";
+import { FILTER_WORDS, queryOf, readFilter, type FilterWord } from "../../../src/client/filter.ts";
+import { filtersOf, type ListName } from "../../../src/domain/lists.ts";
 import type { RowsKind } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";
 import { rowsKind, type WithList } from "./places.ts";
@@ -13,42 +14,21 @@ export const LIST_OPERATIONS = {
   activity: "listAudit",
 } as const satisfies Record<RowsKind, keyof Answers>;
 
+type Parameters = { readonly [W in FilterWord]?: string };
+
+function parametersOf(list: ListName): Parameters {
+  const words = FILTER_WORDS.filter((word) => word === "tenant" || filtersOf(list).some(([name]) => name === word));
+  return Object.fromEntries(words.map((word) => [word, word]));
+}
+
 /** The filter words that each list takes, with the API's names for them. */
-export const FILTER_PARAMETERS: { readonly [T in RowsKind]: { readonly [W in FilterWord]?: string } } = {
-  events: {
-    // A bare word that matches no endpoint is a publisher's id or tag.
-    match: "label",
-    status: "status",
-    type: "type",
-    endpoint: "endpoint",
-    publisher_id: "publisher_id",
-    tag: "tag",
-    data: "data",
-    error: "error",
-    status_code: "status_code",
-    since: "since",
-    until: "until",
-    tenant: "tenant",
-    test: "test",
-  },
-  deliveries: {
-    status: "status",
-    type: "type",
-    endpoint: "endpoint",
-    event: "event",
-    publisher_id: "publisher_id",
-    tag: "tag",
-    data: "data",
-    error: "error",
-    status_code: "status_code",
-    since: "since",
-    until: "until",
-    tenant: "tenant",
-    test: "test",
-  },
-  endpoints: { match: "match", type: "type", tenant: "tenant" },
+export const FILTER_PARAMETERS: { readonly [T in RowsKind]: Parameters } = {
+  // A bare word that matches no endpoint is a publisher's id or tag.
+  events: { ...parametersOf("events"), match: "label" },
+  deliveries: parametersOf("deliveries"),
+  endpoints: parametersOf("endpoints"),
   failures: { endpoint: "endpoint", since: "since", tenant: "tenant" },
-  activity: { since: "since", until: "until", tenant: "tenant" },
+  activity: parametersOf("audit"),
 };
 
 export function filterQuery(state: State, place: WithList): Record<string, string> {

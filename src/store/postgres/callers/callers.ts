@@ -1,13 +1,14 @@
 /** API keys and the audit log. */
-import { type KeyTimes, OF_NUMBERS } from "../../rows/key-times.ts";
+import { OF_NUMBERS } from "../../rows/key-times.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import { type ApiKey, type LinksAlive, linksRefusal, type NewApiKey } from "../../../domain/caller.ts";
-import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
+import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, Pruned } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
-import { pageOf, Values } from "../engine/page.ts";
+import { pageOf, walkOf } from "../engine/page.ts";
+import { auditList, keyList, recordOf } from "../../lists/callers.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
 import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
 import { parseDeliveryId, parseEventId } from "../../rows/codes.ts";
@@ -60,15 +61,7 @@ export class PostgresKeys implements KeyStore {
   }
 
   list(query: KeyQuery): Promise<Page<ApiKey>> {
-    const isWanted = (row: KeyRow) => query.portal === undefined || query.portal === (row.portal !== null);
-    const walk = {
-      list: "keys",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([after]: readonly number[], limit: number) =>
-        this.#engine.database.lists.rows<KeyRow>(...inOrder("api_key", "number", query, after!, limit)),
-      keysOf: (row: KeyRow) => [row.number],
-      look: async (rows: readonly KeyRow[]) => rows.map((row) => (isWanted(row) ? keyOf(row) : null)),
-    };
+    const walk = walkOf(this.#engine.database.lists, keyList(query), (rows) => rows.map(keyOf));
     return pageOf(this.#engine, walk, query);
   }
 
@@ -145,37 +138,6 @@ export async function addKey(tx: Queries, key: NewApiKey, number: number, now: n
   );
 }
 
-/** Reads a page of rows of one tenant or any, by a column that shows when they were made. */
-export function inOrder(
-  table: string,
-  column: string,
-  { tenant, order }: PageQuery,
-  after: number,
-  limit: number,
-  where: (values: Values) => string = () => "",
-): [string, unknown[]] {
-  const values = new Values();
-  const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
-  const ofTenant = tenant === null ? "" : `AND tenant = ${values.add(tenant)}`;
-  const sql = `SELECT * FROM ${table} WHERE ${column} ${compare} ${values.add(after)}::bigint ${ofTenant} ${where(values)}
-    ORDER BY ${column} ${direction} LIMIT ${values.add(limit)}`;
-  return [sql, values.all];
-}
-
-interface AuditRow {
-  readonly key: number;
-  readonly actor: string;
-  readonly uid: number | null;
-  readonly user: string | null;
-  readonly tenant: string;
-  readonly action: AuditRecord["action"];
-  readonly object: string | null;
-  readonly request: string;
-  readonly outcome: AuditRecord["outcome"];
-  readonly count: number;
-  readonly last_at: number | null;
-}
-
 const UNKNOWN = "*";
 
 export class PostgresAudit implements AuditStore {
@@ -209,20 +171,8 @@ export class PostgresAudit implements AuditStore {
 
   list(query: AuditQuery): Promise<Page<AuditRecord>> {
     const { times } = this.#engine.numbers;
-    const { low, high } = times.within(query);
-    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const within = (values: Values) =>
-      `AND key ${query.order === "oldest" ? "<" : ">"} ${values.add(end)}::bigint` +
-      (query.action === undefined ? "" : ` AND action = ${values.add(query.action)}`) +
-      (query.object === undefined ? "" : ` AND object = ${values.add(query.object)}`);
-    const walk = {
-      list: "audit",
-      start: [start],
-      rows: ([after]: readonly number[], limit: number) =>
-        this.#engine.database.lists.rows<AuditRow>(...inOrder("audit", "key", query, after!, limit, within)),
-      keysOf: (row: AuditRow) => [row.key],
-      look: async (rows: readonly AuditRow[]) => rows.map((row) => recordOf(row, times)),
-    };
+    const list = auditList(query, times);
+    const walk = walkOf(this.#engine.database.lists, list, (rows) => rows.map((row) => recordOf(row, times)));
     return pageOf(this.#engine, walk, query);
   }
 
@@ -233,11 +183,6 @@ export class PostgresAudit implements AuditStore {
       ]),
     );
   }
-}
-
-function recordOf({ key, request: requestId, last_at: lastAt, ...rest }: AuditRow, times: KeyTimes): AuditRecord {
-  const at = times.madeAt(key);
-  return { ...rest, at, lastAt: lastAt ?? at, requestId };
 }
 
 /** Returns the tenant to which the object belongs or belonged, by the prefix of its id. */

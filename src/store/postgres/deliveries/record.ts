@@ -4,12 +4,11 @@
  * compare-and-set. If another node has moved one in the meantime, everything is decided again.
  */
 import type { KeyTimes } from "../../rows/key-times.ts";
-import { isByStatus } from "../../../domain/deliveries/attempt.ts";
 import { afterAttempt, answersRequest, moveOf, withoutResponse } from "../../../domain/deliveries/record.ts";
 import type { EndedAttempt, Recorded } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
-import { packConnection } from "../../rows/attempt-row.ts";
-import { outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
+import { ATTEMPT_COLUMNS, attemptRow } from "../../rows/attempt-row.ts";
+import { WAITING } from "../../rows/codes.ts";
 import { rowOf, stateOf, type StateRow } from "../../rows/delivery-row.ts";
 import { type Pending, pendingOfEach } from "./pending.ts";
 
@@ -203,42 +202,14 @@ export async function addAttempts(
   unless = UNLESS_THERE,
 ): Promise<void> {
   if (all.length === 0) return;
-  const columns: unknown[][] = Array.from({ length: 18 }, () => []);
-  const late: unknown[][] = [[], [], [], []];
-  for (const { event, endpoint, ended } of all) {
-    const { claim, url, outcome, secretVersion } = ended;
-    const plain = isByStatus(outcome) && claim.trigger !== "test";
-    const startedAt = Math.round(ended.startedAt);
-    const body = outcome.responseBody.length === 0 ? null : Buffer.from(outcome.responseBody);
-    const { detail, remoteAddress, phases, responseHeaders } = outcome;
-    const place = [event, endpoint, claim.number];
-    const row = [
-      ...place,
-      url,
-      triggerCode(claim.trigger),
-      claim.round,
-      claim.retry,
-      startedAt,
-      Math.round(outcome.durationMs),
-      outcomeCode(outcome.outcome),
-      outcome.statusCode,
-      outcome.error,
-      outcome.bodyError,
-      secretVersion,
-      outcome.responseTruncated ? 1 : 0,
-      body,
-      plain ? null : JSON.stringify({ detail, remoteAddress, phases, responseHeaders }),
-      plain ? packConnection(outcome, startedAt) : null,
-    ];
-    row.forEach((value, at) => columns[at]!.push(value));
-    if (body !== null && startedAt > times.madeAt(event) + LATE_RESPONSE_MS) {
-      [startedAt, ...place].forEach((value, at) => late[at]!.push(value));
-    }
-  }
+  const rows = all.map(({ event, endpoint, ended }) => ({ ...attemptRow(event, endpoint, ended), url: ended.url }));
+  const columns = ATTEMPT_COLUMNS.map((name) => rows.map((row) => row[name]));
+  const late = rows.filter(
+    ({ body, event, started_at: at }) => body !== null && at > times.madeAt(event) + LATE_RESPONSE_MS,
+  );
   await Promise.all([
     tx.change(
-      `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome,
-         status_code, error, body_error, secret_version, truncated, body, details, connection)
+      `INSERT INTO attempt (${ATTEMPT_COLUMNS.join()})
        SELECT unnest($1::bigint[]), unnest($2::integer[]), unnest($3::integer[]), unnest($4::text[]),
          unnest($5::smallint[]), unnest($6::integer[]), unnest($7::integer[]), unnest($8::bigint[]),
          unnest($9::bigint[]), unnest($10::smallint[]), unnest($11::integer[]), unnest($12::text[]),
@@ -246,11 +217,11 @@ export async function addAttempts(
          unnest($17::text[]), unnest($18::bytea[]) ${unless}`,
       columns,
     ),
-    late[0]!.length === 0 ||
+    late.length === 0 ||
       tx.change(
         `INSERT INTO late_response (started_at, event, endpoint, number)
          SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[]) ON CONFLICT DO NOTHING`,
-        late,
+        (["started_at", "event", "endpoint", "number"] as const).map((name) => late.map((row) => row[name])),
       ),
   ]);
 }

@@ -10,19 +10,19 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import { chooses, isPattern } from "../../../domain/events/pattern.ts";
+import { isPattern } from "../../../domain/events/pattern.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import { noteChoice } from "./choices.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
-import { pageOf, Values } from "../engine/page.ts";
+import { endpointList } from "../../lists/endpoints.ts";
+import { pageOf, walkOf } from "../engine/page.ts";
 import type { Health } from "./health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import { cancelOpen, pruneDeleted, type Swept } from "./sweep.ts";
-import { SORTED_BY, stringsOf, targetOf } from "../../rows/endpoint-row.ts";
-import { KEYS } from "../../rows/signing-key-row.ts";
+import { targetOf } from "../../rows/endpoint-row.ts";
 
 const CANCEL_AGAIN_MS = 1000;
 /** The time to wait before the first background step, and between steps, so that others can commit first. */
@@ -35,8 +35,6 @@ interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly pending: Pending;
 }
-
-const HOST = "(split_part(e.url, '://', 2) COLLATE \"C\")";
 
 export class PostgresEndpoints implements EndpointStore {
   readonly #engine: Engine;
@@ -82,53 +80,14 @@ export class PostgresEndpoints implements EndpointStore {
   }
 
   list(query: EndpointQuery): Promise<Page<Endpoint>> {
-    const match = query.match?.toLowerCase();
-    const says = ({ id, url, uid, description, tenant }: EndpointRow, text: string) =>
-      [id, url, uid, description, tenant].some((one) => one?.toLowerCase().includes(text) === true);
-    const wanted = (row: EndpointRow) =>
-      isOf(query.tenant, row) &&
-      (query.ids === undefined || query.ids.includes(row.id)) &&
-      (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
-      (query.url === undefined || query.url === row.url) &&
-      (match === undefined || says(row, match)) &&
-      (query.eventType === undefined || chooses(stringsOf(row.events) ?? [], query.eventType));
-    const { sort, order } = query;
-    const byNumbers = sort !== undefined && sort !== "host";
-    const ends =
-      order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-    const walk = {
-      list: sort === undefined ? "endpoints" : `endpoints-by-${sort}`,
-      start: byNumbers ? ends : ends.slice(1),
-      rows: (after: readonly number[], limit: number) => {
-        const values = new Values();
-        const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
-        const key = after.at(-1)!;
-        const last = `${values.add(key)}::bigint`;
-        const beyond = () => {
-          if (sort === undefined) return `e.number ${compare} ${last}`;
-          if (byNumbers) return `(${SORTED_BY[sort]}, e.number) ${compare} (${values.add(after[0])}::bigint, ${last})`;
-          // Look up the place of the last one, because its row stays for days even if it was deleted.
-          const isStart = key === ends[1];
-          const there = `SELECT ${HOST.replaceAll("e.url", "l.url")}, l.number FROM endpoint l WHERE l.number = ${last}`;
-          return isStart ? `${last} IS NOT NULL` : `(${HOST}, e.number) ${compare} (${there})`;
-        };
-        return this.#engine.database.lists.rows<EndpointRow & { readonly place: number | null }>(
-          `SELECT e.*, ${KEYS}, ${byNumbers ? `(${SORTED_BY[sort]})::bigint` : "NULL"} AS place
-           FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
-           WHERE ${beyond()} AND e.deleted_at IS NULL
-           ${query.tenant === null ? "" : `AND e.tenant = ${values.add(query.tenant)}`}
-           ${query.uid === undefined ? "" : `AND e.uid = ${values.add(query.uid)}`}
-           ORDER BY ${sort === undefined ? "" : `${byNumbers ? SORTED_BY[sort] : HOST} ${direction},`} e.number ${direction}
-           LIMIT ${values.add(limit)}`,
-          values.all,
-        );
-      },
-      keysOf: (row: EndpointRow & { readonly place: number | null }) =>
-        byNumbers ? [row.place!, row.number] : [row.number],
-      look: async (rows: readonly EndpointRow[]) =>
-        rows.map((row) => (wanted(row) ? this.#rows.read(row).endpoint : null)),
-    };
-    return pageOf(this.#engine, walk, query);
+    const list = endpointList<EndpointRow & { readonly place: number | null }>(query, {
+      host: (url) => `(split_part(${url}, '://', 2) COLLATE "C")`,
+      tenant: query.tenant,
+      isOf: (row) => isOf(query.tenant, row),
+      tenantOf: ({ tenant }) => tenant,
+    });
+    const show = (rows: readonly EndpointRow[]) => rows.map((row) => this.#rows.read(row).endpoint);
+    return pageOf(this.#engine, walkOf(this.#engine.database.lists, list, show), query);
   }
 
   async typesInUse(known: readonly string[]): Promise<TypeInUse[]> {

@@ -15,7 +15,7 @@ import type { Outage } from "../../store.ts";
 import type { Owner } from "./owner.ts";
 import type { Box } from "../../rows/box.ts";
 import { storageUnavailable } from "../../files/unavailable.ts";
-import { Cursors } from "../../rows/cursors.ts";
+import { Cursors } from "../../lists/cursors.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
 /** The maximum number of rows that a step of long work touches, so that it does not delay the commits of others. */

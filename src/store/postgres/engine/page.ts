@@ -2,7 +2,10 @@
 import type { Clock } from "../../../clock.ts";
 import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK, type Engine } from "./engine.ts";
-import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../rows/cursors.ts";
+import { columnOf, type Condition, type Value } from "../../lists/conditions.ts";
+import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../lists/cursors.ts";
+import { keysOf, type List, printList, startOf, type Values as ListValues } from "../../lists/list.ts";
+import type { Queries } from "./database.ts";
 
 /** A page ends after this time, even if it is not full. The cursor continues from there. */
 const PAGE_MS = 500;
@@ -59,7 +62,7 @@ async function read<Row, T>(engine: Engine, walk: Walk<Row, T>, query: PageQuery
   const { cursors, clock } = engine;
   const data: T[] = [];
   const begun = clock.monotonic();
-  let after = startOf(walk, query, cursors);
+  let after = placeOf(walk, query, cursors);
   for (let size = query.limit + 1; ; size = 2 * CHUNK) {
     const rows = await walk.rows(after, size);
     const items = await walk.look(rows);
@@ -80,7 +83,7 @@ async function read<Row, T>(engine: Engine, walk: Walk<Row, T>, query: PageQuery
 async function search<Row, T>({ cursors, clock }: Engine, walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
   const data: T[] = [];
   const begun = clock.monotonic();
-  let after = startOf(walk, query, cursors);
+  let after = placeOf(walk, query, cursors);
   const page = (isEnd: boolean, more: Partial<Page<T>> = {}): Page<T> => {
     const searched = walk.searched!(after);
     const nextCursor = isEnd ? null : cursors.encode(walk.list, query.order, after);
@@ -102,7 +105,7 @@ async function search<Row, T>({ cursors, clock }: Engine, walk: Walk<Row, T>, qu
   }
 }
 
-function startOf(
+function placeOf(
   { list, start }: Pick<Walk<unknown, unknown>, "list" | "start">,
   { cursor, order }: PageQuery,
   cursors: Cursors,
@@ -120,11 +123,57 @@ export function bound(value: number): number {
 }
 
 /** The values of a statement that is built piece by piece. Each stands for `$n`. */
-export class Values {
+export class Values implements ListValues {
   readonly all: unknown[] = [];
 
   add(value: unknown): string {
     this.all.push(value);
     return `$${this.all.length}`;
   }
+
+  key(value: number): string {
+    return `${this.add(value)}::bigint`;
+  }
+
+  condition(condition: Condition): string {
+    const column = columnOf(condition);
+    if ("is" in condition) return `${column} = ${this.#one(condition.is)}`;
+    if ("isNot" in condition) return `${column} <> ${this.#one(condition.isNot)}`;
+    if ("among" in condition) return `${column} = ANY(${this.add(condition.among)}::text[])`;
+    return `${column} BETWEEN ${this.add(condition.least)} AND ${this.add(condition.most)}`;
+  }
+
+  /** SQL for all of the conditions, each with AND before it. */
+  and(conditions: readonly Condition[]): string {
+    return conditions.map((one) => ` AND ${this.condition(one)}`).join("");
+  }
+
+  /** Numbers are codes and flags: as literals they let the planner use a partial index. */
+  #one(value: Value): string {
+    return typeof value === "number" ? String(value) : this.add(value);
+  }
+}
+
+/** Walks over a list, and shows the rows that fit. */
+export function walkOf<Row extends object, T>(
+  queries: Queries,
+  list: List<Row>,
+  show: (rows: readonly Row[]) => readonly (T | null)[] | Promise<readonly (T | null)[]>,
+): Walk<Row, T> {
+  const all = { ...list, where: [...(list.where ?? []), ...(list.checks ?? [])] };
+  return {
+    list: list.name,
+    start: startOf(list),
+    rows(after, limit) {
+      const values = new Values();
+      const sql = printList(all, after, limit, values);
+      return queries.rows<Row>(sql, values.all);
+    },
+    keysOf: (row) => keysOf(list, row),
+    async look(rows) {
+      const fitting = rows.filter((row) => list.has?.(row) !== false);
+      const shown = new Map((await show(fitting)).map((item, at) => [fitting[at]!, item]));
+      return rows.map((row) => shown.get(row) ?? null);
+    },
+  };
 }

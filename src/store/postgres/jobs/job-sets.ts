@@ -17,7 +17,7 @@ import { CHUNK } from "../engine/engine.ts";
 import { Values } from "../engine/page.ts";
 import { labelsOf } from "../reads/summaries.ts";
 import { ofDelivery, ofEvent } from "../reads/filters.ts";
-import { matches, seeksResult } from "../../rows/filters.ts";
+import { matches, seeksResult } from "../../lists/filters.ts";
 import { eventId, parseEventId } from "../../rows/codes.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
 import { PlanTally } from "../../rows/job-row.ts";

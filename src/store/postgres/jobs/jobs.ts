@@ -15,16 +15,16 @@ import type {
   Pruned,
   WholeJob,
 } from "../../store.ts";
-import { inOrder } from "../callers/callers.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
-import { pageOf } from "../engine/page.ts";
+import { jobList, namesEndpoint } from "../../lists/jobs.ts";
+import { pageOf, walkOf } from "../engine/page.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { countsOf, findJob, NONE, viewOf } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import { stepJob } from "./job-steps.ts";
-import { EVERY_TENANT, fitsJob, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
@@ -99,7 +99,7 @@ export class PostgresJobs implements JobStore {
 
   list(query: JobQuery): Promise<Page<Job>> {
     const { database } = this.#engine;
-    const { isOpen = false, endpoint } = query;
+    const { endpoint } = query;
     const jobsWithDeliveries = async (rows: readonly JobRow[]) => {
       if (endpoint === undefined) return new Set<number>();
       const found = await database.rows<{ job: number }>(
@@ -109,22 +109,15 @@ export class PostgresJobs implements JobStore {
       );
       return new Set(found.map(({ job }) => job));
     };
-    const walk = {
-      list: "jobs",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([after]: readonly number[], limit: number) =>
-        database.rows<JobRow>(...inOrder("job", "num", query, after!, limit, () => (isOpen ? "AND open = 1" : ""))),
-      keysOf: (row: JobRow) => [row.num],
-      look: async (rows: readonly JobRow[]) => {
-        const having = await jobsWithDeliveries(rows);
-        const wanted = new Set(rows.filter((row) => fitsJob(row, query, ({ num }) => having.has(num))));
-        const counts = await countsOf(
-          database,
-          [...wanted].map(({ num }) => num),
-        );
-        return rows.map((row) => (wanted.has(row) ? jobOf(row, counts.get(row.num) ?? NONE) : null));
-      },
-    };
+    const walk = walkOf(database.lists, jobList(query), async (rows) => {
+      const having = await jobsWithDeliveries(rows);
+      const concerned = rows.filter((row) => namesEndpoint(row, query) || having.has(row.num));
+      const counts = await countsOf(
+        database,
+        concerned.map(({ num }) => num),
+      );
+      return rows.map((row) => (concerned.includes(row) ? jobOf(row, counts.get(row.num) ?? NONE) : null));
+    });
     return pageOf(this.#engine, walk, query);
   }
 

@@ -1,11 +1,11 @@
 /** Attempts as they are shown, and deliveries with their last attempts. */
 import type { KeyTimes } from "../../rows/key-times.ts";
-import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
-import { attemptId, deliveryId, eventId, outcomeOf, triggerOf, WAITING } from "../../rows/codes.ts";
-import { readConnection, type AttemptRow as StoredAttempt, type ConnectionDetails } from "../../rows/attempt-row.ts";
+import { eventId } from "../../rows/codes.ts";
+import { attemptOf as viewOf, type AttemptRow as StoredAttempt } from "../../rows/attempt-row.ts";
+import { deliveryOf as shownDelivery, type DeliveryRow as StoredDelivery } from "../../rows/delivery-row.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
 
 /** In this store each attempt has its whole URL. */
@@ -22,37 +22,9 @@ export interface AttemptRow extends Omit<StoredAttempt, "url"> {
 export const ATTEMPT = "a.*, e.random, p.id AS endpoint_id, p.secret_version AS secret_now";
 export const FROM_ATTEMPT = "attempt a JOIN event e ON e.key = a.event JOIN endpoint p ON p.number = a.endpoint";
 
-const NO_BODY = new Uint8Array(0);
-
 export function attemptOf(row: AttemptRow): Attempt {
-  const event = eventId(row.event, row.random);
-  const trigger = triggerOf(row.trigger);
-  const onLadder = trigger === "ladder" || trigger === "replay";
-  const details: ConnectionDetails & Pick<Outcome, "detail"> =
-    row.details === null
-      ? { detail: answered(row.status_code), ...readConnection(row.connection, row.started_at) }
-      : (JSON.parse(row.details) as ConnectionDetails & Pick<Outcome, "detail">);
-  return {
-    id: attemptId(event, row.endpoint, row.number),
-    event,
-    delivery: deliveryId(event, row.endpoint),
-    endpoint: row.endpoint_id,
-    url: row.url,
-    number: row.number,
-    trigger,
-    round: row.round,
-    retry: onLadder ? row.retry : null,
-    startedAt: row.started_at,
-    durationMs: row.duration_ms,
-    outcome: outcomeOf(row.outcome),
-    statusCode: row.status_code,
-    error: row.error,
-    bodyError: row.body_error,
-    secret: row.secret_version === null ? null : row.secret_version === row.secret_now ? "current" : "previous",
-    ...details,
-    responseBody: row.body ?? NO_BODY,
-    responseTruncated: row.truncated === 1,
-  };
+  const names = { event: eventId(row.event, row.random), endpoint: row.endpoint_id, url: row.url };
+  return viewOf(row, { ...names, secretNow: row.secret_now });
 }
 
 /** The columns of an endpoint on which a delivery's status depends. */
@@ -63,15 +35,7 @@ export interface OfEndpoint {
   readonly cancel_to: number | null;
 }
 
-export interface DeliveryRow extends OfEndpoint {
-  readonly event: number;
-  readonly endpoint: number;
-  readonly status: number;
-  readonly attempts: number;
-  readonly round: number;
-  readonly retry: number;
-  readonly trigger: number;
-  readonly due_at: number | null;
+export interface DeliveryRow extends StoredDelivery, OfEndpoint {
   /** The random part of the event's id. */
   readonly random: string;
   readonly tenant: string;
@@ -114,24 +78,15 @@ export async function lastAttempts(
 }
 
 export function deliveryOf(row: DeliveryRow, lasts: ReadonlyMap<string, AttemptRow>, times: KeyTimes): DeliveryView {
-  const status = statusOf(row);
-  const event = eventId(row.event, row.random);
   const last = lasts.get(nameOf(row));
-  return {
-    id: deliveryId(event, row.endpoint),
-    event,
-    type: row.type,
+  return shownDelivery(row, {
+    ...row,
+    event: eventId(row.event, row.random),
     receivedAt: times.madeAt(row.event),
-    tenant: row.tenant,
-    test: row.test === 1,
     endpoint: row.endpoint_id,
-    status,
-    attempts: row.attempts,
-    round: row.round,
-    retry: status === "pending" || status === "held" ? row.retry : null,
-    nextAttemptAt: status === "pending" && row.status <= WAITING ? row.due_at : null,
+    status: statusOf(row),
     lastAttempt: last === undefined ? null : attemptOf(last),
-  };
+  });
 }
 
 export function nameOf({ event, endpoint }: { readonly event: number; readonly endpoint: number }): string {

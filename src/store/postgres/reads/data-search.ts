@@ -9,7 +9,7 @@ import type { DataFilter, PageQuery, Searched } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { Values } from "../engine/page.ts";
 import { eventId } from "../../rows/codes.ts";
-import type { Keys, Sifted } from "../../rows/cursors.ts";
+import type { Keys, Sifted } from "../../lists/cursors.ts";
 
 /** SQL that is true if an event may meet the conditions. */
 export function mayMeet(e: string, conditions: readonly DataCondition[], values: Values): string {

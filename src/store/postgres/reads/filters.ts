@@ -1,9 +1,11 @@
-/** The filters of a list: in SQL as far as rows can decide, and then by how each row is shown. */
-import type { DataFilter, LabelFilter, OneOf, ResultFilter } from "../../store.ts";
+/** The filters of a list: in SQL as far as rows can tell, and then by how each row is shown. */
+import type { OneOf } from "../../../domain/lists.ts";
+import type { DataFilter, LabelFilter, ResultFilter } from "../../store.ts";
 import { mayMeet } from "./data-search.ts";
 import { nameOf, statusOf, type AttemptRow, type DeliveryRow } from "./attempts.ts";
+import { conditionsOf, ofTenant } from "../../lists/conditions.ts";
 import type { Values } from "../engine/page.ts";
-import { matches, isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
+import { matches, isOneOf, seeksResult, severalOf } from "../../lists/filters.ts";
 import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../rows/codes.ts";
 import { soughtLabels, type LabelRow } from "../../rows/labels.ts";
 
@@ -14,16 +16,10 @@ interface EventFilter extends LabelFilter, DataFilter {
 }
 
 /** SQL for conditions on the event, each with AND before it. */
-export function ofEvent(e: string, { tenant, type, test, data, ...labels }: EventFilter, values: Values): string {
-  const conditions = [
-    ...soughtLabels(labels).map((some) => `${e}.key IN (${eventsOf(some, tenant, values)})`),
-    tenant === null ? null : `${e}.tenant = ${values.add(tenant)}`,
-    type === undefined ? null : `${e}.type = ANY(${values.add(severalOf(type))}::text[])`,
-    // A literal lets the planner use the partial index.
-    test === undefined ? null : `${e}.test = ${test ? 1 : 0}`,
-    data === undefined ? null : mayMeet(e, data, values),
-  ];
-  return conditions.map((one) => (one === null ? "" : ` AND ${one}`)).join("");
+export function ofEvent(e: string, { tenant, data, ...query }: EventFilter, values: Values): string {
+  const labels = soughtLabels(query).map((some) => ` AND ${e}.key IN (${eventsOf(some, tenant, values)})`);
+  const columns = values.and([...ofTenant(tenant, e), ...conditionsOf("events", query, { of: "event", as: e })]);
+  return `${labels.join("")}${columns}${data === undefined ? "" : ` AND ${mayMeet(e, data, values)}`}`;
 }
 
 function eventsOf(some: readonly LabelRow[], tenant: string | null, values: Values): string {
@@ -60,10 +56,7 @@ export function ofDelivery(
 }
 
 export function ofResult(a: string, { error, statusCode }: ResultFilter, values: Values): string {
-  const ofError = error === undefined ? "" : ` AND ${a}.error = ANY(${values.add(severalOf(error))}::text[])`;
-  if (statusCode === undefined) return ofError;
-  const { least, most } = statusCode;
-  return `${ofError} AND ${a}.status_code BETWEEN ${values.add(least)} AND ${values.add(most)}`;
+  return values.and(conditionsOf("attempts", { error, statusCode }, { of: "attempt", as: a }));
 }
 
 export function hasMatch(last: AttemptRow | undefined, filter: ResultFilter): boolean {

@@ -12,6 +12,7 @@ import type {
   EventView,
   Names,
   Page,
+  PageQuery,
   ReadStore,
   TenantQuery,
   TenantSummary,
@@ -30,31 +31,25 @@ import {
   type DeliveryRow,
 } from "./attempts.ts";
 import { type Engine } from "../engine/engine.ts";
-import { pageOf, Values } from "../engine/page.ts";
+import { pageOf, Values, walkOf } from "../engine/page.ts";
 import { findEvent } from "../events/event-changes.ts";
-import { hasMatch, isWanted, ofDelivery, ofEvent, ofResult } from "./filters.ts";
+import { hasMatch, isWanted, ofDelivery, ofEvent } from "./filters.ts";
 import { keysOf } from "./sources.ts";
 import { EVENT, labelsOf, summaryOf, type EventRow } from "./summaries.ts";
 import { searching } from "./data-search.ts";
 import { tenantWalk } from "./tenants.ts";
-import { attemptPage } from "./attempt-lists.ts";
 import { whyFacts } from "./why.ts";
-import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
-import {
-  attemptId,
-  deliveryId,
-  eventId,
-  outcomeCode,
-  parseAttemptId,
-  parseDeliveryId,
-  parseEventId,
-  triggerCode,
-} from "../../rows/codes.ts";
+import { attemptsOfDelivery, attemptsOfEndpoint, attemptsOfEvent } from "../../lists/attempts.ts";
+import type { List } from "../../lists/list.ts";
+import { isOneOf, seeksResult, severalOf } from "../../lists/filters.ts";
+import { attemptId, deliveryId, eventId, parseAttemptId, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 
 /** The number of deliveries shown inside an event. */
 const MAX_SHOWN = 100;
 /** An attempt id holds the number in three characters. */
 const ATTEMPT_NUMBERS = 32 ** 3;
+
+const ATTEMPTS = { select: ATTEMPT, from: FROM_ATTEMPT };
 
 const NOTHING: Page<never> = { data: [], nextCursor: null };
 
@@ -189,39 +184,32 @@ export class PostgresReads implements ReadStore {
   async listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null> {
     if ("event" in query) {
       const event = await findEvent(this.#engine.database.lists, query.tenant, query.event);
-      if (event === null) return null;
-      return attemptPage(
-        this.#engine,
-        `attempts-${event.key}`,
-        ["started_at", "endpoint", "number"],
-        query,
-        (values) => {
-          return `a.event = ${values.add(event.key)}`;
-        },
-      );
+      return event && this.#attempts(attemptsOfEvent(ATTEMPTS, event.key, query), query);
     }
     const row = await this.#findDelivery(query.tenant, query.delivery);
-    if (row === null) return null;
-    return attemptPage(this.#engine, `attempts-${row.event}-${row.endpoint}`, ["number"], query, (values) => {
-      return `a.event = ${values.add(row.event)} AND a.endpoint = ${values.add(row.endpoint)}`;
-    });
+    return row && this.#attempts(attemptsOfDelivery(ATTEMPTS, row, query), query);
   }
 
   async listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null> {
     const endpoint = await this.#numberOf(query.tenant, query.endpoint);
     if (endpoint === undefined || endpoint === null) return null;
     const { low, high } = this.#engine.keys.times.within(query);
-    const { outcome, test } = query;
-    const list = `attempts-of-${endpoint}-by-time`;
-    return attemptPage(this.#engine, list, ["started_at", "event", "number"], query, (values) => {
-      const test_ = values.add(triggerCode("test"));
-      return `a.endpoint = ${values.add(endpoint)} AND a.event > ${values.add(low)}::bigint
-        AND a.event < ${values.add(high)}::bigint
-        ${outcome === undefined ? "" : `AND a.outcome = ${values.add(outcomeCode(outcome))}`}
-        ${seeksFailure(query) || (outcome !== undefined && outcome !== "succeeded") ? "AND a.outcome <> 0" : ""}
-        AND ${test === undefined ? `${test_}::integer IS NOT NULL` : `(a.trigger = ${test_}) = ${values.add(test)}`}
-        ${ofResult("a", query, values)}`;
-    });
+    const { name, isOfFailures, checks } = attemptsOfEndpoint(endpoint, query);
+    const keys = (["started_at", "event", "number"] as const).map((column) => [`a.${column}`, column] as const);
+    const where = [
+      { table: "a", column: "endpoint", is: endpoint },
+      `a.event > ${low} AND a.event < ${high}`,
+      ...(isOfFailures ? ["a.outcome <> 0"] : []),
+    ];
+    return this.#attempts({ name, ...ATTEMPTS, order: query.order, keys, where, checks }, query);
+  }
+
+  #attempts(list: List<AttemptRow>, query: PageQuery): Promise<Page<Attempt>> {
+    return pageOf(
+      this.#engine,
+      walkOf(this.#engine.database.lists, list, (rows) => rows.map(attemptOf)),
+      query,
+    );
   }
 
   async listTenants(query: TenantQuery): Promise<Page<TenantSummary>> {

@@ -6,7 +6,7 @@ import type { DeliveryQuery, EventQuery } from "../../store.ts";
 import type { Values } from "../engine/page.ts";
 import { ofEvent, ofResult } from "./filters.ts";
 import { seeksLabel } from "../../rows/labels.ts";
-import { seeksFailure, severalOf } from "../../rows/filters.ts";
+import { seeksFailure, severalOf } from "../../lists/filters.ts";
 import { CANCELLED, DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /** The rows of a list: deliveries, or events. */

@@ -2,9 +2,9 @@
  * SQL for the columns of an attempt, which has a row of its own or is kept in its delivery's row
  * (`rows/attempt-row.ts`).
  */
+import { ATTEMPT_COLUMNS } from "../../rows/attempt-row.ts";
 
-export const COLUMNS = `event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code,
-  error, body_error, secret_version, truncated, body, details, connection`;
+export const COLUMNS = ATTEMPT_COLUMNS.join();
 /** The same columns of a first attempt that is kept in its delivery's row. */
 export const FIRST = `d.event, d.endpoint, 1 AS number, d.url, 0 AS trigger, 1 AS round, 0 AS retry, d.started_at,
   d.duration_ms, 0 AS outcome, d.status_code, NULL AS error, NULL AS body_error, d.secret_version, d.truncated, d.body,

@@ -4,10 +4,12 @@
  * so its place is known once the walk is a second further.
  */
 import type { Database, Statement } from "better-sqlite3";
-import type { Order } from "./sources.ts";
+import type { PageQuery } from "../../store.ts";
 import { firstKeyAt, instantOf, isPrompt, PROMPT_MS } from "../../rows/codes.ts";
 import type { AttemptRow } from "../../rows/attempt-row.ts";
-import type { Keys } from "../../rows/cursors.ts";
+import type { Keys } from "../../lists/cursors.ts";
+
+type Order = PageQuery["order"];
 
 /** A delivery that was never attempted has a row without an attempt. */
 export type ListedRow = LateRow | Prompt | { readonly event: number; readonly number: null };

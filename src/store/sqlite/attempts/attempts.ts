@@ -1,42 +1,31 @@
 /** Rows of attempts. A success is packed; a failure or a test is kept in full. */
 import type { Database, Statement } from "better-sqlite3";
-import { answered, isByStatus, isPlain, type Outcome } from "../../../domain/deliveries/attempt.ts";
-import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
+import { isPlain } from "../../../domain/deliveries/attempt.ts";
+import type { Attempt, ResultFilter } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { LateAttempts } from "./attempts-by-time.ts";
 import type { Responses } from "./responses.ts";
-import {
-  attemptId,
-  DELIVERED,
-  deliveryId,
-  isPrompt,
-  outcomeCode,
-  outcomeOf,
-  triggerCode,
-  triggerOf,
-  WAITING,
-} from "../../rows/codes.ts";
+import { DELIVERED, isPrompt, outcomeCode, WAITING } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
 import { ATTEMPTS, COLUMNS, FIRST, KEPT_FIRST } from "./attempt-columns.ts";
-import { packConnection, readConnection, type AttemptRow, type ConnectionDetails } from "../../rows/attempt-row.ts";
-import { matches } from "../../rows/filters.ts";
+import {
+  ATTEMPT_COLUMNS,
+  attemptOf,
+  attemptRow,
+  type AttemptRow,
+  type NewAttempt,
+  packConnection,
+} from "../../rows/attempt-row.ts";
+import { matches } from "../../lists/filters.ts";
 
 type ResultRow = Pick<AttemptRow, "error" | "status_code">;
-type Details = ConnectionDetails & Pick<Outcome, "detail">;
-
-/** The stored part of an attempt, whoever made it. */
-export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
-  readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
-}
-
-const NO_BODY = new Uint8Array(0);
 
 export class Attempts {
   readonly #index: EndpointIndex;
   readonly #urls: Interned;
   readonly #responses: Responses;
   readonly late: LateAttempts;
-  readonly #insert: Statement<unknown[]>;
+  readonly #insert: Statement<[AttemptRow]>;
   readonly #last: Statement<[number, number], AttemptRow>;
   readonly #lastSuccess: Statement<[number, number], AttemptRow>;
   readonly #lastResult: Statement<[number, number], ResultRow>;
@@ -50,10 +39,7 @@ export class Attempts {
     this.#responses = parts.responses;
     this.late = new LateAttempts(db);
     this.#insert = db.prepare(
-      `INSERT OR IGNORE INTO attempt
-       (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code, error,
-        body_error, secret_version, truncated, body, details, connection)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT OR IGNORE INTO attempt (${COLUMNS}) VALUES (${ATTEMPT_COLUMNS.map((name) => `@${name}`).join()})`,
     );
     const last = `FROM ${ATTEMPTS} WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1`;
     this.#last = db.prepare(`SELECT * ${last}`);
@@ -100,41 +86,12 @@ export class Attempts {
    * Leaves an existing attempt unchanged. Moves a first attempt out of the delivery's row, so that all attempts of a
    * delivery are in one place.
    */
-  add(event: number, endpoint: number, { claim, url, startedAt, outcome, secretVersion }: NewAttempt): void {
-    const plain = isByStatus(outcome) && claim.trigger !== "test";
-    const started = Math.round(startedAt);
-    const body = outcome.responseBody.length === 0 ? null : outcome.responseBody;
-    const placed = {
-      event,
-      endpoint,
-      number: claim.number,
-      started_at: started,
-      outcome: outcomeCode(outcome.outcome),
-    };
+  add(event: number, endpoint: number, attempt: NewAttempt): void {
+    const row = { ...attemptRow(event, endpoint, attempt), url: this.#urls.number(attempt.url) };
     if (this.#moveFirst.run(event, endpoint).changes === 1) this.#clearFirst.run(event, endpoint);
-    const { changes } = this.#insert.run(
-      event,
-      endpoint,
-      claim.number,
-      this.#urls.number(url),
-      triggerCode(claim.trigger),
-      claim.round,
-      claim.retry,
-      started,
-      Math.round(outcome.durationMs),
-      placed.outcome,
-      outcome.statusCode,
-      outcome.error,
-      outcome.bodyError,
-      secretVersion,
-      outcome.responseTruncated ? 1 : 0,
-      body,
-      plain ? null : JSON.stringify(detailsOf(outcome)),
-      plain ? packConnection(outcome, started) : null,
-    );
-    if (changes === 0) return;
-    this.late.noteIfLate(placed);
-    if (body !== null) this.#responses.noteIfLate(started, event, endpoint, claim.number);
+    if (this.#insert.run(row).changes === 0) return;
+    this.late.noteIfLate(row);
+    if (row.body !== null) this.#responses.noteIfLate(row.started_at, event, endpoint, row.number);
   }
 
   lastOf(event: string, key: number, endpoint: number): Attempt | null {
@@ -153,31 +110,8 @@ export class Attempts {
   }
 
   view(event: string, row: AttemptRow): Attempt {
-    const endpoint = this.#index.byNumber(row.endpoint);
-    const trigger = triggerOf(row.trigger);
-    const onLadder = trigger === "ladder" || trigger === "replay";
-    const details = row.details === null ? plainDetails(row) : (JSON.parse(row.details) as Details);
-    return {
-      id: attemptId(event, row.endpoint, row.number),
-      event,
-      delivery: deliveryId(event, row.endpoint),
-      endpoint: endpoint.id,
-      url: this.#urls.name(row.url),
-      number: row.number,
-      trigger,
-      round: row.round,
-      retry: onLadder ? row.retry : null,
-      startedAt: row.started_at,
-      durationMs: row.duration_ms,
-      outcome: outcomeOf(row.outcome),
-      statusCode: row.status_code,
-      error: row.error,
-      bodyError: row.body_error,
-      secret: secretOf(row.secret_version, endpoint.secretVersion),
-      ...details,
-      responseBody: row.body ?? NO_BODY,
-      responseTruncated: row.truncated === 1,
-    };
+    const { id, secretVersion } = this.#index.byNumber(row.endpoint);
+    return attemptOf(row, { event, endpoint: id, url: this.#urls.name(row.url), secretNow: secretVersion });
   }
 }
 
@@ -187,17 +121,4 @@ export function isPlainFirst(event: number, { claim, startedAt, outcome }: NewAt
   return (
     number === 1 && round === 1 && trigger === "ladder" && isPlain(outcome) && isPrompt(event, Math.round(startedAt))
   );
-}
-
-function secretOf(version: number | null, now: number): Attempt["secret"] {
-  if (version === null) return null;
-  return version === now ? "current" : "previous";
-}
-
-function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome): Details {
-  return { detail, remoteAddress, phases, responseHeaders };
-}
-
-function plainDetails({ status_code: status, started_at: startedAt, connection }: AttemptRow): Details {
-  return { detail: answered(status), ...readConnection(connection, startedAt) };
 }

@@ -1,28 +1,16 @@
 /** The audit log. Rows are only added, and removed when they are old. */
 import type { Database, Statement } from "better-sqlite3";
-import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/caller.ts";
+import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { AuditQuery, AuditStore, Caller, Page } from "../../store.ts";
-import type { Walk } from "../engine/page.ts";
+import { auditList, type AuditRow, recordOf } from "../../lists/callers.ts";
+import { type Walk, walkOf } from "../engine/page.ts";
+import { Statements } from "../engine/statements.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { Reader } from "../questions/questions.ts";
 import { parseDeliveryId, parseEventId } from "../../rows/codes.ts";
-import { type KeyTimes, OF_NUMBERS } from "../../rows/key-times.ts";
+import { OF_NUMBERS } from "../../rows/key-times.ts";
 import { Keys, StoredTimes } from "../numbers/keys.ts";
-
-interface Row {
-  readonly key: number;
-  readonly actor: string;
-  readonly uid: number | null;
-  readonly user: string | null;
-  readonly tenant: string;
-  readonly action: AuditAction;
-  readonly object: string | null;
-  readonly request: string;
-  readonly outcome: AuditEntry["outcome"];
-  readonly count: number;
-  readonly last_at: number | null;
-}
 
 const UNKNOWN = "*";
 
@@ -103,44 +91,17 @@ export class SqliteAudit implements AuditStore {
 }
 
 export class AuditList {
-  readonly #db: Database;
+  readonly #statements: Statements;
   readonly #times: StoredTimes;
-  readonly #lists = new Map<string, Statement<unknown[], Row>>();
 
   constructor(db: Database) {
-    this.#db = db;
+    this.#statements = new Statements(db);
     this.#times = new StoredTimes(db, OF_NUMBERS);
   }
 
-  walk(query: AuditQuery): Walk<Row, AuditRecord> {
+  walk(query: AuditQuery): Walk<AuditRow, AuditRecord> {
     const times = this.#times.now;
-    const { low, high } = times.within(query);
-    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const statement = this.#listStatement(query);
-    return {
-      list: "audit",
-      start: [start],
-      rows: ([key], limit) => statement.all({ key, end, limit, tenant: query.tenant }),
-      keysOf: (row) => [row.key],
-      look: (row) => ({
-        item:
-          (query.action === undefined || query.action === row.action) &&
-          (query.object === undefined || query.object === row.object)
-            ? view(row, times)
-            : null,
-        rows: 0,
-      }),
-    };
-  }
-
-  #listStatement({ tenant, order }: AuditQuery): Statement<unknown[], Row> {
-    const oldest = order === "oldest";
-    const sql = `SELECT * FROM audit
-      WHERE ${oldest ? "key > @key AND key < @end" : "key < @key AND key > @end"}
-      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY key ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
-    let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
-    return statement;
+    return walkOf(this.#statements, auditList(query, times), (row) => recordOf(row, times));
   }
 }
 
@@ -154,9 +115,4 @@ function eventOwner(event: { key: number; random: string } | null, select: Selec
 function eventOfDelivery(id: string): { key: number; random: string } | null {
   const parsed = parseDeliveryId(id);
   return parsed === null ? null : { key: parsed.event, random: parsed.check };
-}
-
-function view({ key, request: requestId, last_at: lastAt, ...rest }: Row, times: KeyTimes): AuditRecord {
-  const at = times.madeAt(key);
-  return { ...rest, at, lastAt: lastAt ?? at, requestId };
 }

@@ -1,9 +1,11 @@
 import type { Database, Statement } from "better-sqlite3";
 import { type ApiKey, type LinksAlive, linksRefusal, type NewApiKey } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
+import type { KeyQuery, KeyStore, Page, Pruned } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Walk } from "../engine/page.ts";
+import { keyList } from "../../lists/callers.ts";
+import { type Walk, walkOf } from "../engine/page.ts";
+import { Statements } from "../engine/statements.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
 import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
@@ -21,11 +23,10 @@ const MAX_REMEMBERED = 10_000;
 
 /** Reads and writes the rows of API keys. */
 export class Keys {
-  readonly #db: Database;
   readonly #insert: Statement<unknown[]>;
   readonly #select: Statement<[string], KeyRow>;
   readonly #hasAdmin: Statement<[number], number>;
-  readonly #lists = new Map<string, Statement<unknown[], KeyRow>>();
+  readonly #lists: Statements;
   readonly #revoke: Statement<{ id: string; now: number }>;
   readonly #touch: Statement<[number, string]>;
   readonly #ends: Statement<[number, number], End>;
@@ -39,7 +40,7 @@ export class Keys {
   readonly #known = new Map<string, ApiKey>();
 
   constructor(db: Database) {
-    this.#db = db;
+    this.#lists = new Statements(db);
     this.#insert = db.prepare(
       "INSERT INTO api_key (id, name, hash, scopes, tenant, created_at, expires_at, portal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
@@ -104,16 +105,7 @@ export class Keys {
   }
 
   list(query: KeyQuery): Walk<KeyRow, ApiKey> {
-    const statement = this.#listStatement(query);
-    const isWanted = (row: KeyRow) => query.portal === undefined || query.portal === (row.portal !== null);
-    return {
-      list: "keys",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
-      keysOf: (row) => [row.number],
-      has: isWanted,
-      look: (row) => ({ item: isWanted(row) ? keyOf(row) : null, rows: 0 }),
-    };
+    return walkOf(this.#lists, keyList(query), keyOf);
   }
 
   hasAdmin(now: number): boolean {
@@ -154,15 +146,6 @@ export class Keys {
   prunePortal(before: number): number {
     this.forget();
     return this.#deletePortal.run(before, CHUNK).changes;
-  }
-
-  #listStatement({ tenant, order }: PageQuery): Statement<unknown[], KeyRow> {
-    const oldest = order === "oldest";
-    const sql = `SELECT * FROM api_key WHERE number ${oldest ? ">" : "<"} @key
-      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
-    let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], KeyRow>(sql)));
-    return statement;
   }
 
   /** The cached keys may come from a transaction that was undone. */

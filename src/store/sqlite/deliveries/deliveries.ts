@@ -4,30 +4,22 @@ import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import type { DeliveryQuery, DeliveryView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import type { DataSearch, PageSearch } from "../attempts/data-search.ts";
-import type { Labels } from "../attempts/labels.ts";
+import type { DataSearch, PageSearch } from "../lists/data-search.ts";
+import type { Labels } from "../lists/labels.ts";
 import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Looked, Walk } from "../engine/page.ts";
-import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
-import { type Sources } from "../attempts/sources.ts";
-import { Totals } from "../attempts/totals.ts";
+import { beyond, direction, MergedKeys } from "../lists/merged-keys.ts";
+import { type Sources } from "../lists/sources.ts";
+import { Totals } from "../lists/totals.ts";
 import { IS_FRESH } from "../numbers/fragments.ts";
 import { WAITING, deliveryId, eventId, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
+import { deliveryOf, type DeliveryRow } from "../../rows/delivery-row.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
-import type { Keys, Sifted } from "../../rows/cursors.ts";
-import { isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
-
-export interface DeliveryRow {
-  readonly event: number;
-  readonly endpoint: number;
-  readonly status: number;
-  readonly attempts: number;
-  readonly round: number;
-  readonly retry: number;
-  readonly trigger: number;
-  readonly due_at: number | null;
-}
+import { meets } from "../../lists/conditions.ts";
+import { planOf } from "../lists/plan.ts";
+import type { Keys, Sifted } from "../../lists/cursors.ts";
+import { isOneOf, seeksResult } from "../../lists/filters.ts";
 
 /** The part of its event that a delivery shows. */
 export interface OfEvent {
@@ -122,63 +114,42 @@ export class Deliveries {
   view(row: DeliveryRow, event: OfEvent): DeliveryView {
     const { index, tenants, types, attempts } = this.#parts;
     const endpoint = index.byNumber(row.endpoint);
-    const status = shownStatus(endpoint, row);
     const id = eventId(row.event, event.random);
-    return {
-      id: deliveryId(id, endpoint.number),
+    return deliveryOf(row, {
       event: id,
       type: types.name(event.type),
-      receivedAt: this.#times.now.madeAt(row.event),
       tenant: tenants.name(event.tenant),
-      test: event.test === 1,
+      test: event.test,
+      receivedAt: this.#times.now.madeAt(row.event),
       endpoint: endpoint.id,
-      status,
-      attempts: row.attempts,
-      round: row.round,
-      retry: status === "pending" || status === "held" ? row.retry : null,
-      nextAttemptAt: status === "pending" && row.status <= WAITING ? row.due_at : null,
+      status: shownStatus(endpoint, row),
       lastAttempt: attempts.lastOf(id, row.event, row.endpoint),
-    };
+    });
   }
 
   /** Returns null if the query names something that never existed. */
   list(query: DeliveryQuery): Walk<ListedRow, DeliveryView> | null {
-    const { tenants, types, index, labels, data } = this.#parts;
-    const tenant = query.tenant === null ? null : tenants.find(query.tenant);
-    const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
-    const owner = query.endpoint === undefined ? null : index.byId(query.endpoint);
-    const endpoint = owner === null ? null : owner?.number;
+    const { labels } = this.#parts;
     const event = query.event === undefined ? null : parseEventId(query.event);
-    if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
-    if (tenant !== null && owner !== null && owner?.tenant !== tenant) return null;
     if (query.event !== undefined && event === null) return null;
-    const { low, high } = this.#times.now.within(query);
-    const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
-    const whose = { tenant, endpoint, types: ofTypes };
-    const sources = this.#parts.sources.of(query, whose, "pairs");
-    if (sources?.length === 0) return null;
-    const search = query.data && data.for(query.data);
-    // If only the tenant or the type narrows the search, reading all events takes less time.
-    const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "pairs") === null;
-    const sifts = search !== undefined && isWide();
-    const isFound = (event: number) => sifts || search === undefined || search.has(event);
+    const plan = planOf(query, "pairs", this.#parts, this.#times.now);
+    if (plan === null) return null;
+    const { checks, end, search, sifts, sources, start, whose } = plan;
+    const isFound = (key: number) => sifts || search?.has(key) !== false;
     const isOf = (row: ListedRow): row is Row =>
       row.endpoint !== null &&
-      (tenant === null || row.tenant === tenant) &&
-      (ofTypes === null || ofTypes.has(row.type)) &&
-      (endpoint === null || row.endpoint === endpoint) &&
+      meets(row, checks) &&
       (event === null || row.random === event.random) &&
-      (query.test === undefined || query.test === (row.test === 1)) &&
       labels.has(row.event, query);
     return {
       list: "deliveries",
       ...(search && { searched: ([key]) => search.searched(key!) }),
       ...(sifts && {
-        sift: (after, limit) => this.#sift(search, query, { after, end, limit, tenant }),
+        sift: (after, limit) => this.#sift(search!, query, { after, end, limit, tenant: whose.tenant }),
       }),
       count: (limit) => this.#totals.of(query, whose, "pairs", limit),
       has: (row) => isOf(row) && this.#fits(row, query) && isFound(row.event),
-      start,
+      start: [start, query.order === "oldest" ? Number.MAX_SAFE_INTEGER : -1],
       rows: ([key, minor], limit) => {
         if (sources === null) return this.#everything[query.order].all({ key, minor, end, limit });
         const place = { key: key!, minor: minor!, end, event: event?.key };

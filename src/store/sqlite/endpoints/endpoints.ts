@@ -9,22 +9,16 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { chooses, isPattern } from "../../../domain/events/pattern.ts";
+import { isPattern } from "../../../domain/events/pattern.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Walk } from "../engine/page.ts";
+import { type Walk, walkOf } from "../engine/page.ts";
+import { Statements } from "../engine/statements.ts";
+import { endpointList } from "../../lists/endpoints.ts";
 import type { Box } from "../../rows/box.ts";
 import type { Interned } from "../numbers/names.ts";
-import {
-  columnsOf,
-  readRow,
-  secretPlace,
-  stringsOf,
-  targetOf,
-  type EndpointRow,
-  type ReadRow,
-} from "../../rows/endpoint-row.ts";
-import { SET, SORTED_BY } from "../../rows/endpoint-row.ts";
+import { columnsOf, readRow, secretPlace, targetOf, type EndpointRow, type ReadRow } from "../../rows/endpoint-row.ts";
+import { SET } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
 import type { Choices } from "./choices.ts";
 import type { FirstKeys } from "./first-keys.ts";
@@ -57,7 +51,7 @@ interface Parts {
 }
 
 interface ListedRow extends EndpointRow {
-  readonly place: number | string | null;
+  readonly place: number | null;
 }
 
 export class Endpoints {
@@ -81,10 +75,11 @@ export class Endpoints {
   readonly #disable: Statement<[string, number, number]>;
   readonly #softDelete: Statement<[number, number]>;
   readonly #leaveUrl: Statement<[string]>;
-  readonly #lists = new Map<string, Statement<unknown[], ListedRow>>();
+  readonly #lists: Statements;
 
   constructor(db: Database, parts: Parts) {
     this.#db = db;
+    this.#lists = new Statements(db);
     this.#tenants = parts.tenants;
     this.#types = parts.types;
     this.#typeRows = parts.typeRows;
@@ -198,28 +193,13 @@ export class Endpoints {
   list(query: EndpointQuery): Walk<ListedRow, Endpoint> | null {
     const tenant = query.tenant === null ? null : this.#tenants.find(query.tenant);
     if (tenant === undefined) return null;
-    const statement = this.#listStatement(query);
-    const uid = query.uid ?? null;
-    const match = query.match?.toLowerCase();
-    const isWanted = (row: ListedRow) =>
-      this.#isOf(query.tenant, row) &&
-      (query.ids === undefined || query.ids.includes(row.id)) &&
-      (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
-      (query.url === undefined || query.url === row.url) &&
-      (match === undefined || this.#says(row, match)) &&
-      (query.eventType === undefined || chooses(stringsOf(row.events) ?? [], query.eventType));
-    const { sort, order } = query;
-    const byNumbers = sort !== undefined && sort !== "host";
-    const ends =
-      order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-    return {
-      list: sort === undefined ? "endpoints" : `endpoints-by-${sort}`,
-      start: byNumbers ? ends : ends.slice(1),
-      rows: (after, limit) => statement.all({ key: after.at(-1), place: after[0], limit, tenant, uid }),
-      keysOf: (row) => (byNumbers ? [row.place as number, row.number] : [row.number]),
-      has: isWanted,
-      look: (row) => ({ item: isWanted(row) ? this.#view(row) : null, rows: 0 }),
-    };
+    const list = endpointList<ListedRow>(query, {
+      host: (url) => `substr(${url}, instr(${url}, '://') + 3)`,
+      tenant,
+      isOf: (row) => this.#isOf(query.tenant, row),
+      tenantOf: (row) => this.#tenants.nameIfAny(row.tenant),
+    });
+    return walkOf(this.#lists, list, (row) => this.#view(row));
   }
 
   /** Hides the endpoint but keeps its history. Returns its number, or null if there is no such endpoint. */
@@ -253,32 +233,6 @@ export class Endpoints {
   target(id: string): Target | DamagedTarget | null {
     const row = this.#select.get(id);
     return row === undefined ? null : targetOf(row, this.#read(row));
-  }
-
-  #listStatement({ sort, order, tenant, uid }: EndpointQuery): Statement<unknown[], ListedRow> {
-    const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
-    const place = sort === undefined ? "NULL" : SORTED_BY[sort];
-    // Look up the place of the last one, because its row stays for days even if it was deleted.
-    const last = `SELECT ${SORTED_BY.host}, l.number FROM endpoint l WHERE l.number = @key`;
-    const beyond =
-      sort === undefined
-        ? `e.number ${compare} @key`
-        : sort === "host"
-          ? `(@key IN (0, ${Number.MAX_SAFE_INTEGER}) OR (${place}, e.number) ${compare} (${last.replaceAll("e.url", "l.url")}))`
-          : `(${place}, e.number) ${compare} (@place, @key)`;
-    const sql = `SELECT e.*, ${KEYS}, ${place} AS place FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
-      WHERE ${beyond} AND e.deleted_at IS NULL
-      ${tenant === null ? "" : "AND e.tenant = @tenant"} ${uid === undefined ? "" : "AND e.uid = @uid"}
-      ORDER BY ${sort === undefined ? "" : `place ${direction},`} e.number ${direction} LIMIT @limit`;
-    let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], ListedRow>(sql)));
-    return statement;
-  }
-
-  /** `match` is in lower case. */
-  #says({ id, url, uid, description, tenant }: EndpointRow, match: string): boolean {
-    const texts = [id, url, uid, description, this.#tenants.nameIfAny(tenant)];
-    return texts.some((text) => text?.toLowerCase().includes(match) === true);
   }
 
   #subscribeTo(events: readonly string[], tenant: number, endpoint: number): void {

@@ -11,7 +11,7 @@ import { GroupCommit, type WorkSize } from "./group-commit.ts";
 import { Meta } from "./meta.ts";
 import { Pages } from "./page.ts";
 import type { Box } from "../../rows/box.ts";
-import { Cursors } from "../../rows/cursors.ts";
+import { Cursors } from "../../lists/cursors.ts";
 
 export interface EngineOptions {
   readonly dir: string;

@@ -1,7 +1,10 @@
 /** Reads lists page by page: rows are read in key order, a slice at a time. */
-import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../rows/cursors.ts";
+import { columnOf, type Condition, meets } from "../../lists/conditions.ts";
+import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../lists/cursors.ts";
+import { keysOf, type List, printList, startOf, type Values } from "../../lists/list.ts";
 import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK } from "./group-commit.ts";
+import type { Statements } from "./statements.ts";
 
 /**
  * A long read in slices. Other work takes its turn between two slices: commits on the writer's thread, other callers on
@@ -74,6 +77,50 @@ export interface Walk<Row, T> {
   count?(limit: number): number | null;
 }
 
+/** Walks over a list, and shows the rows that fit. `others` is the number of rows of other tables that this reads. */
+export function walkOf<Row extends object, T>(
+  statements: Statements,
+  list: List<Row>,
+  show: (row: Row) => T,
+  others = 0,
+): Walk<Row, T> {
+  const { checks = [] } = list;
+  const has = (row: Row) => meets(row, checks) && list.has?.(row) !== false;
+  return {
+    list: list.name,
+    start: startOf(list),
+    rows(after, limit) {
+      const values = new NamedValues();
+      const sql = printList(list, after, limit, values);
+      return statements.all<Row>(sql, values.all);
+    },
+    keysOf: (row) => keysOf(list, row),
+    has,
+    look: (row) => ({ item: has(row) ? show(row) : null, rows: others }),
+  };
+}
+
+/** Values with names, `@v1` and so on, so that statements with other values are the same text. */
+export class NamedValues implements Values {
+  readonly all: Record<string, unknown> = {};
+  #count = 0;
+
+  add(value: unknown): string {
+    const name = `v${++this.#count}`;
+    this.all[name] = value;
+    return `@${name}`;
+  }
+
+  key(value: number): string {
+    return this.add(value);
+  }
+
+  condition(condition: Condition): string {
+    if (!("is" in condition)) throw new Error(`no index finds ${columnOf(condition)}: check it row by row`);
+    return `${columnOf(condition)} = ${this.add(condition.is)}`;
+  }
+}
+
 export interface Looked<T> {
   /** Null if the row is not wanted. */
   readonly item: T | null;
@@ -131,7 +178,7 @@ export function* pageOfSome<Row, T>(
   const walk = walkOf();
   if (walk === null) return null;
   const sifts = walk.sift !== undefined;
-  const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
+  const progress: Progress<T> = { data: [], after: placeOf(walk, query, cursors), looked: 0, end: "none" };
   let [spentMs, read] = [0, 0];
   // Read one row more than the page needs, to find out whether there is another page. If few rows are wanted, read more
   // at once.
@@ -224,7 +271,7 @@ function sift<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: number, 
   else progress.after = reached;
 }
 
-function startOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: PageQuery, cursors: Cursors): Keys {
+function placeOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: PageQuery, cursors: Cursors): Keys {
   if (cursor === undefined) return start;
   const keys = cursors.decode(cursor, list, order, start.length);
   return isBefore(start, keys) === (order === "oldest") ? keys : start;

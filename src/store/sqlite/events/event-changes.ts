@@ -14,7 +14,7 @@ import { CANCEL, RESTART } from "../attempts/causes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FoundEvent } from "./events.ts";
-import type { Labels } from "../attempts/labels.ts";
+import type { Labels } from "../lists/labels.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type { EventStore, Publication, Replay as Replayed, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
-import type { Labels } from "../attempts/labels.ts";
+import type { Labels } from "../lists/labels.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";

@@ -6,19 +6,22 @@ import { eventStatus, type EventStatus } from "../../../domain/deliveries/delive
 import { dataOf } from "../../../domain/events/event.ts";
 import type { EventQuery, EventSummary, EventView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import type { Deliveries, DeliveryRow } from "../deliveries/deliveries.ts";
+import type { Deliveries } from "../deliveries/deliveries.ts";
+import type { DeliveryRow } from "../../rows/delivery-row.ts";
+import { meets } from "../../lists/conditions.ts";
+import { planOf } from "../lists/plan.ts";
 import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Looked, Walk } from "../engine/page.ts";
-import { MergedKeys } from "../attempts/merged-keys.ts";
-import type { DataSearch } from "../attempts/data-search.ts";
-import type { Labels } from "../attempts/labels.ts";
-import { type Sources } from "../attempts/sources.ts";
-import { Totals } from "../attempts/totals.ts";
+import { MergedKeys } from "../lists/merged-keys.ts";
+import type { DataSearch } from "../lists/data-search.ts";
+import type { Labels } from "../lists/labels.ts";
+import { type Sources } from "../lists/sources.ts";
+import { Totals } from "../lists/totals.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
 import { eventId, parseEventId } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
 import { LARGE_DATA } from "../numbers/fragments.ts";
-import { isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
+import { isOneOf, seeksResult } from "../../lists/filters.ts";
 
 /** The number of deliveries shown inside an event. */
 const MAX_SHOWN = 100;
@@ -115,28 +118,17 @@ export class Events {
 
   /** Returns null if the query names something that never existed. */
   list(query: EventQuery): Walk<EventRow, EventSummary> | null {
-    const { tenants, types, index, labels, data } = this.#parts;
-    const tenant = query.tenant === null ? null : tenants.find(query.tenant);
-    const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
-    const owner = query.endpoint === undefined ? null : index.byId(query.endpoint);
-    const endpoint = owner === null ? null : owner?.number;
-    if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
-    if (tenant !== null && owner !== null && owner?.tenant !== tenant) return null;
-    const { low, high } = this.#times.now.within(query);
-    const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
-    const whose = { tenant, endpoint, types: ofTypes };
-    const sources = this.#parts.sources.of(query, whose, "events");
-    if (sources?.length === 0) return null;
-    const search = query.data && data.for(query.data);
-    // If only the tenant or the type narrows the search, reading all events takes less time.
-    const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "events") === null;
-    const sifts = search !== undefined && isWide();
+    const { labels } = this.#parts;
+    const plan = planOf(query, "events", this.#parts, this.#times.now);
+    if (plan === null) return null;
+    const { checks, end, search, sifts, sources, start, whose } = plan;
     return {
       list: "events",
       ...(search && { searched: ([key]) => search.searched(key!) }),
       ...(sifts && {
         sift: ([key], limit) => {
-          const { keys, reached, looked } = search.step(query.order, { key: key!, end, limit, tenant });
+          const within = { key: key!, end, limit, tenant: whose.tenant };
+          const { keys, reached, looked } = search!.step(query.order, within);
           return { rows: keys.map((found) => this.#select.get(found)!), reached: [reached], looked };
         },
       }),
@@ -150,13 +142,8 @@ export class Events {
       },
       keysOf: (row) => [row.key],
       look: (row) => {
-        const wanted =
-          (tenant === null || row.tenant === tenant) &&
-          (ofTypes === null || ofTypes.has(row.type)) &&
-          (query.test === undefined || query.test === (row.test === 1)) &&
-          labels.has(row.key, query) &&
-          (sifts || search === undefined || search.has(row.key));
-        return wanted ? this.#look(row, endpoint, query) : { item: null, rows: 0 };
+        const wanted = meets(row, checks) && labels.has(row.key, query) && (sifts || search?.has(row.key) !== false);
+        return wanted ? this.#look(row, whose.endpoint, query) : { item: null, rows: 0 };
       },
     };
   }

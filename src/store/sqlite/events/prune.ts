@@ -5,7 +5,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
 import { UNCOUNT } from "../attempts/causes.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
-import { Labels } from "../attempts/labels.ts";
+import { Labels } from "../lists/labels.ts";
 import { FAILED, WAITING } from "../../rows/codes.ts";
 
 /** Most events have only one delivery. If events have more, the step ends early and leaves the rest to the next one. */

@@ -4,9 +4,11 @@ import type { Job, JobResult, JobStatus, NewJob } from "../../../domain/deliveri
 import type { JobEndpoint, JobQuery, OpenJob, Pruned } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "../questions/questions.ts";
-import type { Walk } from "../engine/page.ts";
+import { jobList, namesEndpoint } from "../../lists/jobs.ts";
+import { type Walk, walkOf } from "../engine/page.ts";
+import { Statements } from "../engine/statements.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { EVERY_TENANT, fitsJob, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 
@@ -28,10 +30,11 @@ export class JobRows {
   readonly #shut: Statement<[number]>;
   readonly #forgetEndpoints: Statement<[number]>;
   readonly #forget: Statement<[number]>;
-  readonly #lists = new Map<string, Statement<unknown[], JobRow>>();
+  readonly #lists: Statements;
 
   constructor(db: Database, index: EndpointIndex) {
     this.#db = db;
+    this.#lists = new Statements(db);
     this.#index = index;
     this.#insert = db.prepare(
       `INSERT INTO job (id, tenant, action, filter, rate_per_second, canary, reason, status, created_at)
@@ -121,20 +124,14 @@ export class JobRows {
   }
 
   list(query: JobQuery): Walk<JobRow, Job> {
-    const statement = this.#listStatement(query);
-    const { endpoint } = query;
+    const { endpoint, isOpen, tenant } = query;
+    const list = jobList(query);
     const number = endpoint === undefined ? undefined : this.#index.byId(endpoint)?.number;
-    const hasDeliveries = ({ num }: JobRow) =>
-      number !== undefined && this.#hasDeliveries.get(num, number) !== undefined;
-    const isWanted = (row: JobRow) => fitsJob(row, query, hasDeliveries);
-    return {
-      list: "jobs",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
-      keysOf: (row) => [row.num],
-      has: isWanted,
-      look: (row) => ({ item: isWanted(row) ? this.view(row) : null, rows: 1 }),
-    };
+    const concerns = (row: JobRow) =>
+      namesEndpoint(row, query) || (number !== undefined && this.#hasDeliveries.get(row.num, number) !== undefined);
+    const index = isOpen === true ? "INDEXED BY job_open" : tenant === null ? "" : "INDEXED BY job_tenant";
+    const indexed = { ...list, from: `job ${index}`, has: (row: JobRow) => list.has!(row) && concerns(row) };
+    return walkOf(this.#lists, indexed, (row) => this.view(row), 1);
   }
 
   open(): OpenJob[] {
@@ -173,16 +170,6 @@ export class JobRows {
       .prepare<[], number>("SELECT num FROM job INDEXED BY job_open WHERE open = 1 AND status = 'planning'")
       .pluck()
       .all();
-  }
-
-  #listStatement({ tenant, order, isOpen = false }: JobQuery): Statement<unknown[], JobRow> {
-    const oldest = order === "oldest";
-    const index = isOpen ? "INDEXED BY job_open" : tenant === null ? "" : "INDEXED BY job_tenant";
-    const sql = `SELECT * FROM job ${index} WHERE num ${oldest ? ">" : "<"} @key
-      ${tenant === null ? "" : "AND tenant = @tenant"} ${isOpen ? "AND open = 1" : ""} ORDER BY num ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
-    let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], JobRow>(sql)));
-    return statement;
   }
 }
 

@@ -10,8 +10,8 @@ import { subjectOf } from "../../../domain/events/filter/subject.ts";
 import { chosenOf, isPattern } from "../../../domain/events/pattern.ts";
 import type { JobSet } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import type { DataSearch } from "../attempts/data-search.ts";
-import type { Labels } from "../attempts/labels.ts";
+import type { DataSearch } from "../lists/data-search.ts";
+import type { Labels } from "../lists/labels.ts";
 import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { Selected } from "../questions/questions.ts";
@@ -19,7 +19,7 @@ import { FAILED, FRESH, WAITING, parseEventId } from "../../rows/codes.ts";
 import { FRESH_FROM } from "../numbers/fragments.ts";
 import type { Interned } from "../numbers/names.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
-import { seeksResult } from "../../rows/filters.ts";
+import { seeksResult } from "../../lists/filters.ts";
 
 /** One page. `looked` is its cost, in rows. */
 export interface Selection {

@@ -12,15 +12,17 @@ import type {
 } from "../../store.ts";
 import { Attempts } from "../attempts/attempts.ts";
 import { Responses } from "../attempts/responses.ts";
-import { Sources } from "../attempts/sources.ts";
+import { Sources } from "../lists/sources.ts";
 import { AuditList } from "../callers/audit.ts";
 import { Deliveries } from "../deliveries/deliveries.ts";
 import { Meta } from "../engine/meta.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { pageOf, pageOfSome, type Reading, type Walk } from "../engine/page.ts";
+import { type TenantDialect, tenantList, type TenantRow } from "../../lists/tenants.ts";
+import { pageOf, pageOfSome, type Reading, type Walk, walkOf } from "../engine/page.ts";
+import { Statements } from "../engine/statements.ts";
 import { Events } from "../events/events.ts";
-import { DataSearch } from "../attempts/data-search.ts";
-import { Labels } from "../attempts/labels.ts";
+import { DataSearch } from "../lists/data-search.ts";
+import { Labels } from "../lists/labels.ts";
 import { JobSelection, type Selection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Answers, Selected } from "../questions/questions.ts";
@@ -28,7 +30,7 @@ import { PlanTally } from "../../rows/job-row.ts";
 import { WrittenCounts } from "../statistics/counters.ts";
 import { Failures } from "../statistics/failures.ts";
 import { AttemptLists } from "./attempt-lists.ts";
-import type { Cursors } from "../../rows/cursors.ts";
+import type { Cursors } from "../../lists/cursors.ts";
 import { Interned } from "../numbers/names.ts";
 import { MINUTE_MS } from "../../rows/counts.ts";
 
@@ -126,13 +128,7 @@ function* searchable<Row, T>(
   return query.data === undefined || page.searched ? page : { ...page, searched: { events: 0, until: null } };
 }
 
-/** SQL for the endpoints `e` of `tenant` that are not deleted. */
-const OF_TENANT = "e.tenant = tenant.num AND e.deleted_at IS NULL";
-
-interface TenantRow {
-  readonly num: number;
-  readonly name: string;
-  readonly place: number | null;
+interface ListedTenant extends TenantRow {
   readonly published: number;
 }
 
@@ -140,22 +136,29 @@ interface TenantRow {
  * Counts the events that tenants published, by minutes. The table is in the order of tenants, so each is looked up
  * separately, without its endpoints.
  */
-const PUBLISHED = `
-  WITH RECURSIVE minutes (minute) AS (SELECT @since UNION ALL SELECT minute + 1 FROM minutes LIMIT 61),
+const published = (since: string) => `
+  WITH RECURSIVE minutes (minute) AS (SELECT ${since} UNION ALL SELECT minute + 1 FROM minutes LIMIT 61),
   busy AS (
     SELECT -subject AS num, sum((SELECT sum(value ->> 1) FROM json_each(c.published))) AS published
     FROM minutes m CROSS JOIN counter c ON c.minute = m.minute AND c.subject < 0
     WHERE c.published IS NOT NULL GROUP BY subject
   )`;
 
+const TENANTS: TenantDialect = {
+  counts: {
+    endpoints: "SELECT count(*) FROM endpoint e WHERE e.tenant = tenant.num AND e.deleted_at IS NULL",
+    published: "coalesce(published, 0)",
+  },
+  name: "name",
+};
+
 /** Lists the names under which somebody has published or registered. */
 class TenantList {
-  readonly #db: Database;
+  readonly #statements: Statements;
   readonly #endpoints: Statement<[number], number>;
-  readonly #lists = new Map<string, Statement<unknown[], TenantRow>>();
 
   constructor(db: Database) {
-    this.#db = db;
+    this.#statements = new Statements(db);
     this.#endpoints = db
       .prepare<[number], number>(
         "SELECT count(*) FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ? AND deleted_at IS NULL",
@@ -163,53 +166,23 @@ class TenantList {
       .pluck();
   }
 
-  list({ order, sort, tenant, since }: TenantQuery): Walk<TenantRow, TenantSummary> {
-    const statement = this.#listStatement(order, sort);
-    const ends =
-      order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-    const byPlace = sort === "endpoints" || sort === "published";
+  list(query: TenantQuery): Walk<ListedTenant, TenantSummary> {
+    const { tenant, since } = query;
+    const list = tenantList<ListedTenant>(
+      query,
+      TENANTS,
+      (place) => (values) =>
+        `(${published(values.add(Math.ceil(since / MINUTE_MS)))}
+        SELECT num, name, ${place} AS place, coalesce(published, 0) AS published
+        FROM tenant LEFT JOIN busy USING (num) ${tenant === null ? "" : `WHERE name = ${values.add(tenant)}`}) t`,
+    );
     return {
-      list: sort === undefined ? "tenants" : `tenants-by-${sort}`,
-      start: byPlace ? ends : ends.slice(1),
-      rows: (after, limit) =>
-        statement.all({ num: after.at(-1), least: after[0], limit, tenant, since: Math.ceil(since / MINUTE_MS) }),
-      keysOf: ({ num, place }) => (byPlace ? [place!, num] : [num]),
-      has: () => true,
+      ...walkOf(this.#statements, list, (row) => row),
       look: ({ num, name, published }) => {
         const endpoints = this.#endpoints.get(num)!;
         return { item: { name, endpoints, published }, rows: endpoints };
       },
     };
-  }
-
-  #listStatement(order: TenantQuery["order"], sort: TenantQuery["sort"]): Statement<unknown[], TenantRow> {
-    const name = `${order} ${sort}`;
-    let statement = this.#lists.get(name);
-    if (statement === undefined) {
-      const [compare, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
-      const places = {
-        endpoints: `-(SELECT count(*) FROM endpoint e WHERE ${OF_TENANT})`,
-        published: "-coalesce(published, 0)",
-      };
-      const place = sort === undefined || sort === "name" ? "NULL" : places[sort];
-      const last = "SELECT l.name FROM tenant l WHERE l.num = @num";
-      const beyond =
-        sort === undefined
-          ? `num ${compare} @num`
-          : sort === "name"
-            ? `(@num IN (0, ${Number.MAX_SAFE_INTEGER}) OR name ${compare} (${last}))`
-            : `(place, num) ${compare} (@least, @num)`;
-      statement = this.#db.prepare<unknown[], TenantRow>(
-        `${PUBLISHED} SELECT * FROM (
-           SELECT num, name, ${place} AS place, coalesce(published, 0) AS published
-           FROM tenant LEFT JOIN busy USING (num) WHERE @tenant IS NULL OR name = @tenant
-         )
-         WHERE ${beyond} ORDER BY ${sort === undefined ? "" : sort === "name" ? `name ${direction},` : `place ${direction},`} num ${direction}
-         LIMIT @limit`,
-      );
-      this.#lists.set(name, statement);
-    }
-    return statement;
   }
 }
 

@@ -7,48 +7,40 @@ import { AttemptsByTime, placeOf, type ListedRow } from "../attempts/attempts-by
 import { type Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, FoundDelivery } from "../deliveries/deliveries.ts";
 import type { FoundEvent } from "../events/events.ts";
-import type { Walk } from "../engine/page.ts";
-import { beyond, beyondAcross, FAILURES } from "../attempts/merged-keys.ts";
-import { type Order } from "../attempts/sources.ts";
+import { attemptsOfDelivery, attemptsOfEndpoint, attemptsOfEvent } from "../../lists/attempts.ts";
+import { meets } from "../../lists/conditions.ts";
+import { type Walk, walkOf } from "../engine/page.ts";
+import { Statements } from "../engine/statements.ts";
+import { beyond, beyondAcross, FAILURES } from "../lists/merged-keys.ts";
+import { type Order } from "../lists/sources.ts";
 import { ATTEMPTS, JOINED, NUMBER } from "../attempts/attempt-columns.ts";
 import type { AttemptRow } from "../../rows/attempt-row.ts";
-import { matches, seeksFailure } from "../../rows/filters.ts";
-import { outcomeCode, triggerCode, eventId, parseAttemptId } from "../../rows/codes.ts";
+import { eventId, parseAttemptId } from "../../rows/codes.ts";
 
-type Statements<Row> = Readonly<Record<Order, Statement<unknown[], Row>>>;
-const TEST = triggerCode("test");
+type BothWays<Row> = Readonly<Record<Order, Statement<unknown[], Row>>>;
+const ALL = { select: "*", from: `${ATTEMPTS} a` };
 
 export class AttemptLists {
   readonly #attempts: Attempts;
   readonly #deliveries: Deliveries;
   readonly #numbered: Statement<[number, number, number], AttemptRow>;
-  readonly #ofEvent: Statements<AttemptRow>;
-  readonly #ofDelivery: Statements<AttemptRow>;
-  readonly #ofEndpoint: Statements<ListedRow>;
-  readonly #failures: Statements<ListedRow>;
+  readonly #statements: Statements;
+  readonly #ofEndpoint: BothWays<ListedRow>;
+  readonly #failures: BothWays<ListedRow>;
   readonly #times: StoredTimes;
 
   constructor(db: Database, { attempts, deliveries }: { attempts: Attempts; deliveries: Deliveries }) {
     this.#times = new StoredTimes(db, OF_EVENTS);
+    this.#statements = new Statements(db);
     this.#attempts = attempts;
     this.#deliveries = deliveries;
-    const bothWays = <Row>(sql: (order: Order, way: string, compare: string) => string): Statements<Row> => ({
+    const bothWays = <Row>(sql: (order: Order, way: string, compare: string) => string): BothWays<Row> => ({
       newest: db.prepare<unknown[], Row>(sql("newest", "DESC", "<")),
       oldest: db.prepare<unknown[], Row>(sql("oldest", "ASC", ">")),
     });
     // An id contains the last bits of the number.
     this.#numbered = db.prepare(
       `SELECT * FROM ${ATTEMPTS} WHERE event = ? AND endpoint = ? AND number & 32767 = ? ORDER BY number DESC LIMIT 1`,
-    );
-    this.#ofEvent = bothWays(
-      (_, way, compare) =>
-        `SELECT * FROM ${ATTEMPTS} WHERE event = @event AND (started_at, endpoint, number) ${compare} (@key, @minor, @last)
-         ORDER BY started_at ${way}, endpoint ${way}, number ${way} LIMIT @limit`,
-    );
-    this.#ofDelivery = bothWays(
-      (_, way, compare) =>
-        `SELECT * FROM ${ATTEMPTS} WHERE event = @event AND endpoint = @endpoint AND number ${compare} @key
-         ORDER BY number ${way} LIMIT @limit`,
     );
     this.#ofEndpoint = bothWays(
       (order, way) =>
@@ -81,35 +73,19 @@ export class AttemptLists {
     return attempt?.id === id ? attempt : null;
   }
 
-  ofEvent({ id, key: event }: FoundEvent, { order }: PageQuery): Walk<AttemptRow, Attempt> {
-    const statement = this.#ofEvent[order];
-    return {
-      list: `attempts-${event}`,
-      start: Array<number>(3).fill(order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER),
-      rows: ([key, minor, last], limit) => statement.all({ event, key, minor, last, limit }),
-      keysOf: (row) => [row.started_at, row.endpoint, row.number],
-      has: () => true,
-      look: (row) => ({ item: this.#attempts.view(id, row), rows: 0 }),
-    };
+  ofEvent({ id, key }: FoundEvent, query: PageQuery): Walk<AttemptRow, Attempt> {
+    return walkOf(this.#statements, attemptsOfEvent(ALL, key, query), (row) => this.#attempts.view(id, row));
   }
 
-  ofDelivery({ event: id, row: { event, endpoint } }: FoundDelivery, { order }: PageQuery): Walk<AttemptRow, Attempt> {
-    const statement = this.#ofDelivery[order];
-    return {
-      list: `attempts-${event}-${endpoint}`,
-      start: [order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER],
-      rows: ([key], limit) => statement.all({ event, endpoint, key, limit }),
-      keysOf: (row) => [row.number],
-      has: () => true,
-      look: (row) => ({ item: this.#attempts.view(id, row), rows: 0 }),
-    };
+  ofDelivery({ event: id, row }: FoundDelivery, query: PageQuery): Walk<AttemptRow, Attempt> {
+    return walkOf(this.#statements, attemptsOfDelivery(ALL, row, query), (one) => this.#attempts.view(id, one));
   }
 
   ofEndpoint(endpoint: number, query: EndpointAttemptQuery): Walk<ListedRow, Attempt> {
-    const { order, outcome, test } = query;
+    const { order } = query;
+    const { name, isOfFailures, checks } = attemptsOfEndpoint(endpoint, query);
     const { low, high } = this.#times.now.within(query);
-    const failures = seeksFailure(query) || (outcome !== undefined && outcome !== "succeeded");
-    const byEvent = (failures ? this.#failures : this.#ofEndpoint)[order];
+    const byEvent = (isOfFailures ? this.#failures : this.#ofEndpoint)[order];
     const { late } = this.#attempts;
     const found = new AttemptsByTime({
       order,
@@ -117,19 +93,14 @@ export class AttemptLists {
       high,
       byEvent: (key, minor, end, limit) => byEvent.all({ endpoint, key, minor, end, limit }),
       late: ([at, event, number], limit) =>
-        (failures ? [true] : [true, false]).flatMap((failed) =>
+        (isOfFailures ? [true] : [true, false]).flatMap((failed) =>
           late.page(order, failed, { endpoint, at: at!, event: event!, number: number!, limit }),
         ),
     });
     const isWanted = (row: ListedRow): row is Extract<ListedRow, AttemptRow> =>
-      row.number !== null &&
-      row.event > low &&
-      row.event < high &&
-      (outcome === undefined || row.outcome === outcomeCode(outcome)) &&
-      (test === undefined || test === (row.trigger === TEST)) &&
-      matches(row, query);
+      row.number !== null && row.event > low && row.event < high && meets(row, checks);
     return {
-      list: `attempts-of-${endpoint}-by-time`,
+      list: name,
       start: Array<number>(3).fill(order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER),
       rows: (after, limit) => found.beyond(after, limit),
       keysOf: placeOf,

@@ -10,7 +10,7 @@ import type { Answer, Asked, FromReader, Pieces, Question } from "../questions/q
 import { sentError, Turns, type ReaderThreadData, type ToReader } from "../questions/questions.ts";
 import { answersFrom, namesIn, rowsIn } from "./answers.ts";
 import { markWith } from "../../rows/box.ts";
-import { Cursors } from "../../rows/cursors.ts";
+import { Cursors } from "../../lists/cursors.ts";
 
 /** Long enough for another connection to recover the log, which is the only thing to wait for. */
 const BUSY_MS = 1000;

@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { AHEAD_LIMIT, type WhyDelivery, type WhyFacts } from "../../../domain/events/why.ts";
 import { whyDelivery } from "../../rows/delivery-row.ts";
 import { WAITING } from "../../rows/codes.ts";
-import type { DeliveryRow } from "../deliveries/deliveries.ts";
+import type { DeliveryRow } from "../../rows/delivery-row.ts";
 import type { Choices } from "../endpoints/choices.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { FoundEvent } from "../events/events.ts";

@@ -305,7 +305,7 @@ export class Player {
       ["jobs", (query) => jobs.list(query)],
     );
     for (const type of [...TYPES, OWN_TYPES[0]]) {
-      all.push([`endpoints of ${type}`, (query) => endpoints.list({ ...query, eventType: type })]);
+      all.push([`endpoints of ${type}`, (query) => endpoints.list({ ...query, type })]);
     }
     for (const type of TYPES) all.push([`events of ${type}`, (query) => reads.listEvents({ ...query, type })]);
     return all;

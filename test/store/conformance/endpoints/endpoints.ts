@@ -117,7 +117,7 @@ export function endpoints(openFresh: OpenFresh): void {
       expect(await list({ uid: "a", tenant: "other" })).toEqual([c]);
       expect(await list({ match: "OTHER" })).toEqual([c]);
       expect(await list({ match: b.slice(-6).toUpperCase() })).toEqual([b]);
-      expect(await list({ eventType: "goal.achieved" })).toEqual([c]);
+      expect(await list({ type: "goal.achieved" })).toEqual([c]);
     });
 
     it("becomes what a change makes of it, secrets and history aside", async () => {

@@ -61,7 +61,7 @@ export function patterns(openFresh: OpenFresh): void {
       for (const events of [["*"], ["budget.*"], ["budget.exceeded"], ["goal.*"]]) {
         ids.push(await addEndpoint(store, { events }));
       }
-      const list = await store.endpoints.list({ ...EVERYTHING, eventType: "budget.exceeded" });
+      const list = await store.endpoints.list({ ...EVERYTHING, type: "budget.exceeded" });
       expect(list.data.map(({ id }) => id)).toEqual(ids.slice(0, 3));
       expect(await store.endpoints.typesInUse([])).toEqual([{ type: "budget.exceeded", endpoints: 1, some: [ids[2]] }]);
     });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { pageOf, type Walk } from "../../../../src/store/sqlite/engine/page.ts";
 import type { Page, PageQuery } from "../../../../src/store/store.ts";
-import { Cursors } from "../../../../src/store/rows/cursors.ts";
+import { Cursors } from "../../../../src/store/lists/cursors.ts";
 
 const ROWS = 10_000;
 const cursors = new Cursors(() => Buffer.from("a mark of some length"));

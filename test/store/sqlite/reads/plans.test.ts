@@ -19,7 +19,7 @@ import {
   START,
 } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
-import { Cursors } from "../../../../src/store/rows/cursors.ts";
+import { Cursors } from "../../../../src/store/lists/cursors.ts";
 
 const PARAMETERS = {
   key: 0,

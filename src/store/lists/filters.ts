@@ -1,6 +1,7 @@
 /** Filters of lists, as both stores apply them to a row. */
-import type { OneOf, ResultFilter } from "../store.ts";
-import type { AttemptRow } from "./attempt-row.ts";
+import type { OneOf } from "../../domain/lists.ts";
+import type { ResultFilter } from "../store.ts";
+import type { AttemptRow } from "../rows/attempt-row.ts";
 
 type ResultRow = Pick<AttemptRow, "error" | "status_code">;
 

@@ -2,10 +2,11 @@
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
-import type { LabelFilter, OneOf, PageQuery, ResultFilter } from "../../store.ts";
+import type { OneOf } from "../../../domain/lists.ts";
+import type { LabelFilter, PageQuery, ResultFilter } from "../../store.ts";
 import { Meta } from "../engine/meta.ts";
 import { type Labels } from "./labels.ts";
-import { CauseList, causeOf, type Cause } from "./causes.ts";
+import { CauseList, causeOf, type Cause } from "../attempts/causes.ts";
 import {
   ALL_DELIVERIES,
   ALL_EVENTS,
@@ -25,7 +26,7 @@ import {
 } from "./merged-keys.ts";
 import { seeksLabel } from "../../rows/labels.ts";
 import { CANCELLED, DELIVERED, FAILED, statusOf, WAITING } from "../../rows/codes.ts";
-import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
+import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../lists/filters.ts";
 
 /** The maximum number of open deliveries that are sorted for a page. */
 const FEW = 5000;
