@@ -174,9 +174,7 @@ export class Alerts implements DeliveryWatcher {
       for (let notice = waiting[0]; notice !== undefined; notice = waiting[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
         const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
-        const [publication] = await publishing(() =>
-          store.events.publish([draft], clock.now(), deliveries().capacity),
-        );
+        const [publication] = await publishing(() => store.events.publish([draft], clock.now(), deliveries().capacity));
         deliveries().accept(publication!);
         waiting.shift();
       }

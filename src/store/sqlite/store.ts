@@ -39,8 +39,9 @@ import { ReaderHere, type Answers, type Reader } from "./questions/questions.ts"
 import { ReaderThreadPort, type StartReader } from "./questions/reader-thread-port.ts";
 import { answersFrom, namesIn, type Rows } from "./reads/answers.ts";
 import { SqliteReads } from "./reads/read-store.ts";
-import { SqliteSecrets } from "./secrets/secret-store.ts";
-import { SqliteSigningKeys } from "./secrets/signing-keys.ts";
+import { Secrets } from "../work/secrets.ts";
+import { SigningKeys } from "../work/signing-keys.ts";
+import { workplaceOf } from "./work.ts";
 import { Counters } from "./statistics/counters.ts";
 import { SqliteStatistics } from "./statistics/statistics-store.ts";
 import { SqliteUpkeep } from "./upkeep-store.ts";
@@ -88,8 +89,8 @@ export class SqliteStore implements Store {
   readonly events: SqliteEvents;
   readonly deliveries: SqliteDeliveries;
   readonly endpoints: SqliteEndpoints;
-  readonly secrets: SqliteSecrets;
-  readonly signingKeys: SqliteSigningKeys;
+  readonly secrets: Secrets;
+  readonly signingKeys: SigningKeys;
   readonly types: SqliteTypes;
   readonly keys: SqliteKeys;
   readonly jobs: SqliteJobs;
@@ -139,8 +140,9 @@ export class SqliteStore implements Store {
     const old = new OldEndpoints(db, { ...names, choices });
     const its = { endpoints: rows, index, health, sweep, old, manual, idempotency };
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, its));
-    this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
-    this.signingKeys = new SqliteSigningKeys(engine, { tenants, idempotency });
+    const workplace = workplaceOf(engine, names, idempotency);
+    this.secrets = new Secrets(workplace);
+    this.signingKeys = new SigningKeys(workplace);
     const counters = engine.mirror(new Counters(db, names));
     this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health, reader });
     const jobs = engine.mirror(new JobSteps(db, { fresh, index, manual }));

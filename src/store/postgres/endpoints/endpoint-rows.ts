@@ -16,7 +16,7 @@ import {
 } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
 import { noteChoice } from "./choices.ts";
-import { makeFirstKey } from "./signing-keys.ts";
+import { makeFirstKey } from "./first-keys.ts";
 import { requireThere } from "./types.ts";
 
 /** The number of slots, by which endpoints are divided among nodes. */
