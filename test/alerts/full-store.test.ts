@@ -12,7 +12,7 @@ import { inputs } from "../config/inputs.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
-import { room } from "../store/fixtures.ts";
+import { withCapacity } from "../store/fixtures.ts";
 
 interface Signed {
   readonly type: string;
@@ -33,7 +33,7 @@ async function start() {
     return [{}] as never;
   };
   const events = { publish } as Store["events"];
-  const deliveries = () => ({ capacity: room, accept: () => {}, refresh: async () => {} });
+  const deliveries = () => ({ capacity: withCapacity, accept: () => {}, refresh: async () => {} });
   const { endpoints, ownership, secrets, statistics } = store;
   const parts = { store: { endpoints, events, ownership, secrets, statistics }, clock, log: silentLog, deliveries };
   const alerts = new Alerts({ ...parts, isFirst: () => true } as AlertsParts);

@@ -23,7 +23,7 @@ import { Backups, type BackupRules } from "../../src/upkeep/backups.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { afterEveryFile } from "../harness/ends.ts";
 import { inputs } from "../config/inputs.ts";
-import { room } from "../store/fixtures.ts";
+import { withCapacity } from "../store/fixtures.ts";
 
 export interface Answer {
   readonly status: number;
@@ -183,7 +183,7 @@ export class ApiServer {
       oldestDueAt: () => this.oldestDueAt,
       queues: () => this.queues,
       atOnce: () => 16,
-      capacity: room,
+      capacity: withCapacity,
       accept: (handover) => void this.accepted.push(handover),
       replayed: (waiting) => void this.accepted.push({ fresh: [], waiting }),
       released: ({ delivery }, enough) =>

@@ -10,7 +10,7 @@ import type { EndedAttempt, Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { afterEveryFile } from "../harness/ends.ts";
-import { room } from "../store/fixtures.ts";
+import { withCapacity } from "../store/fixtures.ts";
 
 /** Opens the real store in a separate directory, which is removed when the file's tests end. */
 export async function aStore(clock = new ManualClock(), more: Partial<OpenOptions> = {}): Promise<Store> {
@@ -47,7 +47,7 @@ export async function anEvent(
 ): Promise<string> {
   const data = Buffer.from('{"a":1}');
   const whole = { tenant: "default", type: "budget.exceeded", createdAt: now, data, ...draft };
-  const [publication] = await store.events.publish([whole], now, room);
+  const [publication] = await store.events.publish([whole], now, withCapacity);
   await store.deliveries.record(publication!.fresh.map((claim) => anEnd(claim, now, end)));
   return publication!.id;
 }

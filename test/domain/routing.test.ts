@@ -19,7 +19,7 @@ import {
 } from "../../src/domain/events/routing.ts";
 import { Random } from "../sim/random.ts";
 import { DrawnFilters } from "./drawn-filters.ts";
-import { fullAt, room } from "../store/fixtures.ts";
+import { fullAt, withCapacity } from "../store/fixtures.ts";
 
 const START = Date.parse("2026-11-20T09:55:00.000Z");
 
@@ -187,7 +187,7 @@ describe("who receives an event", () => {
     const starts = (window: { firsts?: number; atOnce?: number; loaded?: number }, more: Partial<Capacity> = {}) => {
       const { firsts = 0, atOnce = 16, loaded = 0 } = window;
       const windows = new Map([["ep", { firsts, atOnce, loaded: { size: loaded }, overflows: false }]]);
-      return startsAtOnce({ id: "ep", enabled: true }, false, { ...room, windows, ...more });
+      return startsAtOnce({ id: "ep", enabled: true }, false, { ...withCapacity, windows, ...more });
     };
     expect([4095, 4096].map((firsts) => starts({ firsts }))).toEqual([true, false]);
     expect([5, 6].map((firsts) => starts({ firsts, atOnce: 3 }))).toEqual([true, false]);

@@ -8,7 +8,7 @@ import { WebhookdError } from "../../src/domain/errors.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
 import { eventFingerprint } from "../../src/domain/events/idempotency.ts";
 import type { Page, Publication, Store } from "../../src/store/store.ts";
-import { noRoom } from "../store/fixtures.ts";
+import { withoutCapacity } from "../store/fixtures.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Acked } from "./invariants.ts";
@@ -172,7 +172,7 @@ export class Application {
           if (!(error instanceof WebhookdError) || !isRefusal(error)) throw error;
           return false;
         };
-        return store.events.publish(drafts, now, noRoom).then(() => true, isRefused);
+        return store.events.publish(drafts, now, withoutCapacity).then(() => true, isRefused);
       };
       if (await isTaken(fits + 1)) violations.push(`V9: ${tenant} may have more pending than its share`);
       if (!(await isTaken(fits))) violations.push(`V9: ${tenant} has nothing pending, and is refused its share`);

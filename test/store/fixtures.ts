@@ -12,8 +12,8 @@ export const START = Date.parse("2026-11-20T09:55:00.000Z");
 export const BEGINNING = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
 export const EVERYTHING = { tenant: null, limit: 100, order: "oldest" } as const;
 
-export const room: Capacity = { isShut: false, isFull: false, damaged: new Set(), windows: new Map() };
-export const noRoom: Capacity = { ...room, isShut: true };
+export const withCapacity: Capacity = { isShut: false, isFull: false, damaged: new Set(), windows: new Map() };
+export const withoutCapacity: Capacity = { ...withCapacity, isShut: true };
 
 /** Makes a publish throw inside its transaction. */
 export function brokenCapacity(message: string): Capacity {
@@ -21,7 +21,7 @@ export function brokenCapacity(message: string): Capacity {
     throw new Error(message);
   };
   return {
-    ...room,
+    ...withCapacity,
     get isShut() {
       return broken();
     },
@@ -31,7 +31,7 @@ export function brokenCapacity(message: string): Capacity {
 /** Memory has room for deliveries, but not of these endpoints. */
 export function fullAt(endpoints: Iterable<string>): Capacity {
   const window = { loaded: { size: 0 }, firsts: 0, overflows: true, atOnce: 1 };
-  return { ...room, windows: new Map([...endpoints].map((endpoint) => [endpoint, window])) };
+  return { ...withCapacity, windows: new Map([...endpoints].map((endpoint) => [endpoint, window])) };
 }
 
 export function newEndpoint(more: Partial<NewEndpoint> = {}): NewEndpoint {

@@ -16,7 +16,7 @@ import {
   draft,
   EVERYTHING,
   fullAt,
-  room,
+  withCapacity,
   START,
 } from "../fixtures.ts";
 import type { OpenFresh, StoreUnderTest } from "../stores.ts";

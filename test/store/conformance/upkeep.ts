@@ -11,7 +11,7 @@ import {
   EVERYTHING,
   failed,
   newEndpoint,
-  noRoom,
+  withoutCapacity,
   publishOne,
   withCapacity,
   START,
@@ -265,7 +265,7 @@ export function retention(openFresh: OpenFresh): void {
       const changed = { ...disabled, tenant: "changed" };
       const events = ["enabled", "gone", "changed"].map((tenant) => draft({ tenant }));
       await store.endpoints.add(newEndpoint(changed), 10, START + DAY);
-      const published = await store.events.publish(events, START, noRoom);
+      const published = await store.events.publish(events, START, withoutCapacity);
       await store.endpoints.delete(null, gone, START);
       expect(await store.upkeep.expireHeld(START + DAY, START + 8 * DAY)).toBe(0);
       expect(await dueNow(store, enabled)).toHaveLength(1);
@@ -296,7 +296,7 @@ export function retention(openFresh: OpenFresh): void {
     it("are held from when their endpoint was disabled, however long they had waited before", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      const [published] = await store.events.publish([draft()], START, noRoom);
+      const [published] = await store.events.publish([draft()], START, withoutCapacity);
       await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START + 3 * DAY);
       expect(await store.upkeep.expireHeld(START + 3 * DAY, START + 10 * DAY)).toBe(0);
       expect(await store.upkeep.expireHeld(START + 3 * DAY + 1, START + 10 * DAY)).toBe(1);

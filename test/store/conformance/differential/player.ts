@@ -11,7 +11,7 @@ import { newId } from "../../../../src/domain/id.ts";
 import type { TenantShare } from "../../../../src/domain/time/timetable.ts";
 import type { EndedAttempt, Page, PageQuery, Store } from "../../../../src/store/store.ts";
 import { Random } from "../../../sim/random.ts";
-import { answered, BEGINNING, fullAt, newEndpoint, room } from "../../fixtures.ts";
+import { answered, BEGINNING, fullAt, newEndpoint, withCapacity } from "../../fixtures.ts";
 import type { StoreUnderTest } from "../../stores.ts";
 import { OWN_TYPES, TENANTS, TYPES, type Ending, type Step } from "./history.ts";
 import { inWords } from "./words.ts";
@@ -114,7 +114,7 @@ export class Player {
     test: async ({ endpoint }) => {
       const { id, tenant } = this.#endpoint(endpoint);
       const data = Buffer.from("{}");
-      return this.#publish([{ tenant, type: "webhookd.test", createdAt: this.#now, data, testFor: id }], room);
+      return this.#publish([{ tenant, type: "webhookd.test", createdAt: this.#now, data, testFor: id }], withCapacity);
     },
     read: async ({ endpoint, limit, onlyFirst }) => {
       const { deliveries } = this.#store;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import type { FilterDocument } from "../../../../src/domain/events/filter/filter.ts";
-import { addEndpoint, draft, EVERYTHING, failed, noRoom, publishOne, START } from "../../fixtures.ts";
+import { addEndpoint, draft, EVERYTHING, failed, withoutCapacity, publishOne, START } from "../../fixtures.ts";
 import { LongFilters } from "../../../../src/domain/events/filter/verdicts.ts";
 import { publishing } from "../../../../src/domain/events/routing.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -91,7 +91,7 @@ export function filters(openFresh: OpenFresh): void {
       const ones = (note: string) => about({ note, x: Array.from({ length: 400 }, () => 1) });
       const large = "x".repeat(150_000);
       for (const drafts of [[ones("")], [ones("a"), ones("b")], [ones(large), ones(large)]]) {
-        const publish = () => store.events.publish(drafts, START, noRoom);
+        const publish = () => store.events.publish(drafts, START, withoutCapacity);
         await expect(publish()).rejects.toBeInstanceOf(LongFilters);
         const published = await publishing(publish);
         expect(published.map(({ waiting }) => waiting.map(({ endpoint }) => endpoint))).toEqual(
@@ -107,8 +107,8 @@ export function filters(openFresh: OpenFresh): void {
         answer: () => "a",
       };
       const drafts = [ones("c")];
-      await publishing(() => store.events.publish(drafts, START, noRoom, once));
-      await expect(store.events.publish(drafts, START, noRoom, once)).rejects.not.toBeInstanceOf(LongFilters);
+      await publishing(() => store.events.publish(drafts, START, withoutCapacity, once));
+      await expect(store.events.publish(drafts, START, withoutCapacity, once)).rejects.not.toBeInstanceOf(LongFilters);
       expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(6);
     });
 

@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { Position } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Shift, Store } from "../../../../src/store/store.ts";
-import { addEndpoint, again, brokenCapacity, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
+import {
+  addEndpoint,
+  again,
+  brokenCapacity,
+  draft,
+  dueNow,
+  withoutCapacity,
+  publishOne,
+  withCapacity,
+  START,
+} from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 export function clockSetBy(openFresh: OpenFresh, steps: readonly number[]): void {

@@ -10,8 +10,8 @@ import {
   dueNow,
   ended,
   EVERYTHING,
-  noRoom,
-  room,
+  withoutCapacity,
+  withCapacity,
   START,
 } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -192,7 +192,7 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
   if (deed.deed === "publish") {
     const tenant = deed.tenant ? "default" : "other";
     const one = draft({ tenant, ...(deed.test === 0 && { testFor: deed.tenant ? first! : endpoints[2]! }) });
-    const published = await store.events.publish(deed.test > 6 ? [one, one, one] : [one], now, noRoom);
+    const published = await store.events.publish(deed.test > 6 ? [one, one, one] : [one], now, withoutCapacity);
     for (const { id, fresh } of published) {
       // Tests are handed over even if memory is full.
       for (const claim of fresh)

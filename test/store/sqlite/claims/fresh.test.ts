@@ -17,7 +17,7 @@ async function aStore(freshStep = STEP) {
   return { dir, clock, store, endpoint };
 }
 
-async function publish(store: Store, events: number, now: number, capacity = room): Promise<Claim[]> {
+async function publish(store: Store, events: number, now: number, capacity = withCapacity): Promise<Claim[]> {
   const drafts = Array.from({ length: events }, () => draft());
   return (await store.events.publish(drafts, now, capacity)).flatMap(({ fresh }) => fresh);
 }

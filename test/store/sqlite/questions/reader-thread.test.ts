@@ -13,7 +13,7 @@ import { overwrite, pagesOf } from "../../../harness/pages.ts";
 import { failures } from "../../conformance/statistics/failures.ts";
 import { lists } from "../../conformance/reads/lists.ts";
 import { statistics } from "../../conformance/statistics/statistics.ts";
-import { addEndpoint, delivered, draft, noRoom, room, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, withoutCapacity, withCapacity, START } from "../../fixtures.ts";
 import { open, openSqliteWith, temporaryDirectory } from "../../stores.ts";
 
 const startReader = (data: unknown) => startThread("reader", data);
@@ -94,7 +94,7 @@ it("shows what was written as soon as it is acknowledged", async () => {
 it("shows an endpoint's change as soon as it is acknowledged", async () => {
   const { store } = await watched();
   const endpoint = await addEndpoint(store);
-  await store.events.publish([draft()], START, noRoom);
+  await store.events.publish([draft()], START, withoutCapacity);
   for (const [enabled, status] of [
     [false, "held"],
     [true, "pending"],
