@@ -211,6 +211,21 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await page.goBack();
   });
 
+  it("asks why an event is not in the list", async () => {
+    const body = { type: "goal.achieved", data: {}, publisher_id: "order-9" };
+    const { id } = await site.request("POST", "/v1/webhooks/events", body);
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    await page.getByText("Is an event missing here?").click();
+    for (const name of [id, "order-9"]) {
+      await page.getByLabel("Its id, or the publisher’s id for it").fill(name);
+      await button("Why did it not arrive?").click();
+      await page.getByText("the endpoint had not chosen goal.achieved; it had chosen budget.exceeded.").waitFor();
+    }
+    await page.getByLabel("Its id, or the publisher’s id for it").fill("order-10");
+    await button("Why did it not arrive?").click();
+    await page.getByText("There is no such event").waitFor();
+  });
+
   let moved: string;
   it("changes an endpoint: a bad URL is refused, a good one is saved, and so are headers", async () => {
     const { id } = await site.register({ events: ["carbon.threshold"], headers: { "X-Old": "1" } });

@@ -6,6 +6,7 @@ import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { anEventType } from "../../src/api/event-types/schemas.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
+import { anExplanation } from "../../src/api/events/why.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
 import { someSecrets } from "../../src/api/endpoints/secrets.ts";
@@ -123,6 +124,13 @@ export class FakeDaemon {
         return aStatus;
       case "getEvent":
         return { ...anEvent, ...this.#event(1), id, data: { [text]: text } };
+      case "explainEvent":
+        return {
+          ...anExplanation,
+          event: id,
+          endpoint: call.ask.query!["endpoint"],
+          sentence: `It is held by ${text}.`,
+        };
       case "getDelivery":
         return { ...delivery, id };
       case "listEventAttempts":

@@ -6,7 +6,7 @@ import { aJob } from "../../src/api/jobs/schemas.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { frameOf } from "../../tui/frame.ts";
-import { Dashboard, idOf, NOW, type Setup } from "./daemon.ts";
+import { asked, Dashboard, idOf, NOW, type Setup } from "./daemon.ts";
 import { KEY } from "../../tui/keys/names.ts";
 
 function shown({ state }: Dashboard): string {
@@ -287,6 +287,18 @@ it("an event's page shows the deliveries first that failed", () => {
   const places = ["✗ failed  1", "↻ retrying  1", "✓ delivered  1"].map((text) => page.indexOf(text));
   expect(places).toEqual(places.toSorted((a, b) => a - b));
   expect(places[0]).toBeGreaterThan(0);
+});
+
+it("an event's page says why it was not sent to the other endpoints of its tenant", () => {
+  const [one] = anEvent.deliveries;
+  const getEvent = { ...anEvent, id: event, deliveries: [{ ...one, endpoint: idOf("ep", 50) }] };
+  const dashboard = new Dashboard({ size: { columns: 100, rows: 60 }, instead: { getEvent } });
+  const page = shown(dashboard.connected().press("enter"));
+  expect(page).toMatch(/not sent to [^\n]+\n[^\n]*It is held by /);
+  const asks = asked(dashboard, "explainEvent").map(({ ask }) => [ask.id, ask.query!["endpoint"]]);
+  expect(asks.length).toBeGreaterThan(0);
+  expect(asks.length).toBeLessThanOrEqual(5);
+  expect(asks).not.toContainEqual([event, idOf("ep", 50)]);
 });
 
 describe("activity", () => {

@@ -41,6 +41,8 @@ export interface Known {
   readonly tested: ReadonlyMap<string, { readonly attempt: Attempt; readonly at: number }>;
   readonly events: ReadonlyMap<string, Read<Event>>;
   readonly attempts: ReadonlyMap<string, Read<readonly Attempt[]>>;
+  /** The sentences that say why an event did not reach an endpoint, by the ids of both: `event endpoint`. */
+  readonly reasons: ReadonlyMap<string, string>;
   /** Attempts by id, as samples of failures. */
   readonly samples: ReadonlyMap<string, Attempt>;
   /** Attempts that the stream reported since the statistics were read. */

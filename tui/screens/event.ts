@@ -8,6 +8,7 @@ import { spanRow, type Span } from "../draw/row.ts";
 import { shortUrl, shownStatus, statusCell } from "../draw/status.ts";
 import { firstLines, fit, prose, wrap } from "../draw/text.ts";
 import type { State } from "../model/state.ts";
+import { missedBy } from "../state/lists/event-pane.ts";
 import { TURN_MS } from "./lists.ts";
 import { filled } from "./table.ts";
 import { counted } from "../../src/domain/wording.ts";
@@ -51,6 +52,7 @@ function linesOf(state: State, id: string, width: number): string[] {
       ? [line(), line({ text: " No endpoint had chosen this type when it was published." })]
       : []),
     ...moreLines(look, event, width),
+    ...missedLines(state, id, width),
     line(),
     ...payloadLines(look, event, width),
   ];
@@ -76,6 +78,20 @@ function moreLines(look: Look, event: Event, width: number): string[] {
   return ["", ...prose(text, width - 1, look)].map((part) =>
     spanRow(look, [{ text: ` ${part}`, style: "yellow" }], width),
   );
+}
+
+/** Says of endpoints without a delivery why they have none. */
+function missedLines({ known, settings: { look } }: State, id: string, width: number): string[] {
+  return missedBy(known, id).flatMap((endpoint) => {
+    const sentence = known.reasons.get(`${id} ${endpoint}`);
+    if (sentence === undefined) return [];
+    const url = known.endpoints.get(endpoint)?.url;
+    const head = spanRow(look, [{ text: ` not sent to ${url === undefined ? endpoint : shortUrl(url)}` }], width);
+    const why = prose(sentence, Math.max(1, width - 3), look);
+    return ["", head, ...why.map((part) => spanRow(look, [{ text: `   ${part}`, style: "grey" }], width))].map(
+      (text) => text || spanRow(look, [], width),
+    );
+  });
 }
 
 interface OfDelivery {

@@ -4,6 +4,7 @@ import type {
   Endpoint,
   EventSummary,
   EventType,
+  Explanation,
   Failures,
   JobPlan,
   Page,
@@ -183,6 +184,8 @@ function learn(known: Known, id: string, { call, answer }: Answered, now: number
       return { causes: kept(known.causes, id, read((answer as Failures).data)) };
     case "getEvent":
       return { events: kept(known.events, id, read(answer as never)) };
+    case "explainEvent":
+      return { reasons: kept(known.reasons, id, (answer as Explanation).sentence) };
     case "listEventAttempts":
       return { attempts: kept(known.attempts, id, read((answer as Page<Attempt>).data.toReversed())) };
     case "listEndpointAttempts":

@@ -14,7 +14,7 @@ import { filterQuery, LIST_OPERATIONS } from "./lists/list-query.ts";
 import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./lists/paged-list.ts";
 import { here, rowsKind, type WithList } from "./lists/places.ts";
 import { sortQuery } from "./lists/sorts.ts";
-import { nextEvents, wantedEvent } from "./lists/event-pane.ts";
+import { missedBy, nextEvents, wantedEvent } from "./lists/event-pane.ts";
 import { plannedEndpoints, planQuestion } from "./dialogs/plan.ts";
 import { refreshMs } from "./tick.ts";
 import { worstEndpoints } from "./lists/worst-endpoints.ts";
@@ -76,6 +76,7 @@ function* aboutJobs({ known, now }: Pick<State, "known" | "now">, { always }: { 
 function* aboutPlace(state: State, place: Place): Generator<Call> {
   if (place.kind === "event") {
     yield* aboutEvent(state, place.id);
+    yield* aboutMissed(state, place.id);
     return;
   }
   yield* pagesOf(state, place);
@@ -218,6 +219,15 @@ function* aboutEvent({ known, now }: State, id: string): Generator<Call> {
   if (isDue(known.events.get(id), now, rest)) yield ask("getEvent", known_(id), { id });
   if (isDue(known.attempts.get(id), now, rest)) {
     yield ask("listEventAttempts", known_(id), { id, query: { limit: PAGE_ROWS, order: "newest" } });
+  }
+}
+
+/** Asks why the event did not reach some endpoints. */
+function* aboutMissed({ known }: State, id: string): Generator<Call> {
+  for (const endpoint of missedBy(known, id)) {
+    const pair = `${id} ${endpoint}`;
+    if (known.reasons.has(pair) || known.gone.has(pair)) continue;
+    yield ask("explainEvent", known_(pair), { id, query: { endpoint } });
   }
 }
 

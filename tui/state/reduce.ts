@@ -58,6 +58,7 @@ export function initialState({ now, size, settings, tab = "overview", filter = "
       tested: new Map(),
       events: new Map(),
       attempts: new Map(),
+      reasons: new Map(),
       samples: new Map(),
       since: { delivered: 0, failed: 0 },
       pace: [],

@@ -49,7 +49,7 @@ export const Explanation = titled(
   }),
 );
 
-const anExplanation = {
+export const anExplanation = {
   event: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",
   endpoint: "ep_01m7w8bx02jeyjr53r14y5rmma",
   reason: "filtered",

@@ -53,6 +53,8 @@ export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; d
 }
 
 function Head({ delivery, endpoint }: { delivery: Delivery; endpoint: Endpoint | undefined }) {
+  const asked = { id: delivery.event, query: { endpoint: delivery.endpoint } };
+  const why = useRead("explainEvent", asked, delivery.endpoint).value;
   const { type, status, attempts, event, received_at: receivedAt, next_attempt_at: nextAt, test } = delivery;
   return (
     <div className="head">
@@ -89,7 +91,14 @@ function Head({ delivery, endpoint }: { delivery: Delivery; endpoint: Endpoint |
             </dd>
           </div>
         )}
+        {why !== undefined && (
+          <div className="wide">
+            <dt>Why</dt>
+            <dd>{why.sentence}</dd>
+          </div>
+        )}
       </dl>
+      {why !== undefined && <p>{why.sentence}</p>}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { Loading, Trouble } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { useRead } from "../session/session.ts";
+import { MissingEvent } from "./missing-event.tsx";
 
 const CHOICES = {
   all: ["All", {}],
@@ -41,6 +42,7 @@ export function Deliveries({ endpoint }: { endpoint: EndpointWithHealth }) {
         {cursors.length > 0 && <Button onClick={() => setCursors(cursors.slice(0, -1))}>Newer</Button>}
         {value?.next_cursor && <Button onClick={() => setCursors([...cursors, value.next_cursor!])}>Older</Button>}
       </nav>
+      <MissingEvent key={endpoint.id} endpoint={endpoint.id} />
     </>
   );
 }

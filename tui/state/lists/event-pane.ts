@@ -1,5 +1,6 @@
 /** Chooses the event for the pane beside a list. */
 import { layoutOf } from "../../layout.ts";
+import type { Known } from "../../model/known.ts";
 import type { List } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";
 import { visibleRows } from "./paged-list.ts";
@@ -52,4 +53,18 @@ export function nextEvents(state: State): string[] {
   const { events, gone } = state.known;
   const near = [rows[index + 1], rows[index - 1]].flatMap((row) => (row === undefined ? [] : [eventOf(row)]));
   return near.filter((id) => !events.has(id) && !gone.has(id));
+}
+
+/** The most endpoints of which an opened event tells why it did not reach them. */
+const MAX_MISSED = 5;
+
+/** Returns endpoints of the event's tenant that have no delivery of it, as far as they are known. */
+export function missedBy({ endpoints, events, gone }: Known, id: string): string[] {
+  const event = events.get(id)?.value;
+  if (event === undefined || event.more_deliveries) return [];
+  const reached = new Set(event.deliveries.map(({ endpoint }) => endpoint));
+  const others = [...endpoints.values()].filter(
+    (one) => one.tenant === event.tenant && !reached.has(one.id) && !gone.has(one.id),
+  );
+  return others.slice(0, MAX_MISSED).map((one) => one.id);
 }

@@ -1,0 +1,54 @@
+/** Says why an event that is not in the list of deliveries did not arrive. */
+import { useState } from "react";
+import { unawaited } from "../../domain/unawaited.ts";
+import { useAct } from "../parts/act.ts";
+import { Button } from "../parts/button.tsx";
+import { Trouble } from "../parts/states.tsx";
+import { useCall } from "../session/session.ts";
+
+const EVENT = /^evt_[0-9a-z]{26}$/;
+
+export function MissingEvent({ endpoint }: { endpoint: string }) {
+  const [named, setNamed] = useState("");
+  const [answer, setAnswer] = useState<string | null>(null);
+  const [act, call] = [useAct(), useCall()];
+  const ask = () =>
+    act.run(async () => {
+      setAnswer(null);
+      const text = named.trim();
+      const found = EVENT.test(text) ? null : await call("listEvents", { query: { publisher_id: text, limit: 1 } });
+      const id = found === null ? text : found.data[0]?.id;
+      if (id === undefined) return setAnswer("There is no such event, or this link does not show it.");
+      setAnswer((await call("explainEvent", { id, query: { endpoint } })).sentence);
+    });
+  return (
+    <details className="field">
+      <summary>Is an event missing here?</summary>
+      <form
+        className="stack"
+        onSubmit={(submitted) => {
+          submitted.preventDefault();
+          unawaited(ask());
+        }}
+      >
+        <label htmlFor="missing-event">Its id, or the publisher’s id for it</label>
+        <input
+          id="missing-event"
+          value={named}
+          required
+          maxLength={128}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={({ target }) => setNamed(target.value)}
+        />
+        <div className="actions start">
+          <Button type="submit" busy={act.busy}>
+            Why did it not arrive?
+          </Button>
+        </div>
+        <div role="status">{answer !== null && <p>{answer}</p>}</div>
+        {act.fault && <Trouble fault={act.fault} />}
+      </form>
+    </details>
+  );
+}
