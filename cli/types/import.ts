@@ -108,7 +108,7 @@ interface Planned {
 async function planned(described: readonly DescribedType[], client: Client): Promise<Planned[]> {
   const types = described.flatMap(({ draft }) => draft ?? []);
   if (types.length > MAX_STORED_TYPES) {
-    const what = `there are ${types.length} types, and a daemon takes ${MAX_STORED_TYPES}`;
+    const what = `a daemon takes ${MAX_STORED_TYPES} types, and these are ${types.length}`;
     throw usage(what, "Import some of them with --only.");
   }
   const body = JSON.stringify({ types, dry_run: true });

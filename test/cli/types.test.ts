@@ -172,13 +172,14 @@ describe("types import", () => {
   });
 
   it("refuses more than fits into an import before it asks", async () => {
-    const example = { text: "x".repeat(9 * 1024 * 1024) };
-    const content = { "application/json": { example } };
-    const long = { openapi: "3.1.0", webhooks: { a: { post: { requestBody: { content } } } } };
+    const content = { "application/json": { example: { text: "x".repeat(60_000) } } };
+    const names = Array.from({ length: 150 }, (_, at) => `type.${at}`);
+    const webhooks = Object.fromEntries(names.map((name) => [name, { post: { requestBody: { content } } }]));
+    const long = { openapi: "3.1.0", webhooks };
     const { code, err, daemon } = await typed(["types", "import", "{dir}/api.json", "--dry-run"], {
       files: { "api.json": JSON.stringify(long) },
     });
     expect({ code, seen: daemon.seen }).toEqual({ code: EXIT.usage, seen: [] });
-    expect(err).toContain("the types have 9.0 MiB together, and an import may have 8.0 MiB\n  Import some at a time");
+    expect(err).toContain("the types have 8.6 MiB together, and an import may have 8.0 MiB\n  Import some at a time");
   });
 });

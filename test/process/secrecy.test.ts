@@ -251,8 +251,11 @@ async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): P
     // An endpoint may be named by its uid too, so its id has no pattern.
     const id = path.startsWith("/v1/webhooks/{id}")
       ? "ep"
-      : (Object.keys(all).find((prefix) => pattern.includes(`^${prefix}_`)) ?? "");
-    const { status } = await caller.call("GET", path.replace(/\{\w+\}/, all[id] ?? ""), undefined);
+      : path.startsWith("/v1/webhooks/events/{id}")
+        ? "evt"
+        : (Object.keys(all).find((prefix) => pattern.includes(`^${prefix}_`)) ?? "");
+    const query = path.endsWith("/why") ? `?endpoint=${all["ep"]}` : "";
+    const { status } = await caller.call("GET", path.replace(/\{\w+\}/, all[id] ?? "") + query, undefined);
     expect(status, path).toBe(200);
   }
 }
