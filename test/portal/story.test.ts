@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
   it("sees that it has failed for good after the last attempt", async () => {
     site.clock.pass(1000 * RUNG_S);
     await page.getByText("Retry 1", { exact: true }).waitFor();
-    await page.locator(".facts").getByText("Failed").waitFor();
+    await page.locator(".facts").getByText("Failed", { exact: true }).waitFor();
     await page.goBack();
   });
 
