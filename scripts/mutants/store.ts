@@ -258,7 +258,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-filter-is-looked-up-by-one-of-several-values",
-    file: "src/domain/events/filter/choice.ts",
+    file: "src/domain/events/filter/filter-index.ts",
     find: "else for (const value of values) yield* groups",
     replace: "else for (const value of [...values].slice(0, 1)) yield* groups",
     tests: ["test/domain/routing.test.ts"],

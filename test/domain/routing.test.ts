@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
-import type { Filtered } from "../../src/domain/events/filter/choice.ts";
+import type { Filtered } from "../../src/domain/events/filter/filter-index.ts";
 import { CompiledFilters } from "../../src/domain/events/filter/compiled.ts";
 import { matches } from "../../src/domain/events/filter/evaluate.ts";
 import { LongFilters } from "../../src/domain/events/filter/verdicts.ts";

@@ -6,7 +6,7 @@
 import { INITIAL_CAP } from "../endpoints/endpoint.ts";
 import { WebhookdError } from "../errors.ts";
 import type { EventDraft } from "./event.ts";
-import type { Filtered } from "./filter/choice.ts";
+import type { Filtered } from "./filter/filter-index.ts";
 import { Asking, LongFilters } from "./filter/verdicts.ts";
 import { IdempotencyMismatch } from "./idempotency.ts";
 

@@ -131,7 +131,7 @@ export function reasonOf(facts: WhyFacts, now: WhyNow): Reason {
   return { code: "unknown", because: "delivery" };
 }
 
-/** A publish that takes longer than this is given up, so it cannot have seen a part of a later change. */
+/** A publish reads its endpoints in far less, so it cannot have seen a part of a change that came later than this. */
 const OVERLAP_MS = 60_000;
 
 /** Returns why an event made no delivery for an endpoint with that choice; null if it made one. */

@@ -4,7 +4,7 @@
  */
 import { type FieldError, WebhookdError } from "../../errors.ts";
 import type { EventDraft } from "../event.ts";
-import { Choice, type Filtered } from "./choice.ts";
+import { FilterIndex, type Filtered } from "./filter-index.ts";
 import { matches, type Subject } from "./evaluate.ts";
 import type { Filter } from "./filter.ts";
 import { MAX_LOOKS } from "./looks.ts";
@@ -55,12 +55,12 @@ const answered = new WeakMap<EventDraft, Verdicts>();
 /** Asks the filters about the events of one request, until that has taken too long. */
 export class Asking {
   #left = SHORT_LOOKS;
-  readonly #open = new Map<Verdicts, Choice>();
+  readonly #open = new Map<Verdicts, FilterIndex>();
 
   /** Returns the endpoints whose filter takes the event. Some may be missing if there is long work. */
   recipients<Endpoint extends Filtered>(draft: EventDraft, endpoints: readonly Endpoint[]): readonly Endpoint[] {
-    const choice = Choice.of(endpoints);
-    if (choice.isPlain) return endpoints;
+    const index = FilterIndex.of(endpoints);
+    if (index.isPlain) return endpoints;
     let verdicts = answered.get(draft);
     if (verdicts === undefined) {
       verdicts = new Verdicts(draft);
@@ -69,15 +69,15 @@ export class Asking {
       else verdicts.costOfParsing = 0;
     }
     if (verdicts.costOfParsing > 0) {
-      this.#open.set(verdicts, choice);
+      this.#open.set(verdicts, index);
       return [];
     }
-    const taken = [...choice.plain];
-    for (const { filter, places } of choice.mayTake(verdicts.subject)) {
+    const taken = [...index.plain];
+    for (const { filter, places } of index.mayTake(verdicts.subject)) {
       const known = verdicts.of(filter);
       if (known === undefined && this.#left < 0) {
         answered.set(draft, verdicts);
-        this.#open.set(verdicts, choice);
+        this.#open.set(verdicts, index);
         break;
       }
       if (known === undefined) this.#left -= verdicts.ask(filter);
@@ -94,9 +94,9 @@ export class Asking {
 
 /** Refuses a publish until filters have been asked that take long. `publishing` in `routing.ts` does that. */
 export class LongFilters extends WebhookdError {
-  readonly #open: ReadonlyMap<Verdicts, Choice>;
+  readonly #open: ReadonlyMap<Verdicts, FilterIndex>;
 
-  constructor(open: ReadonlyMap<Verdicts, Choice>) {
+  constructor(open: ReadonlyMap<Verdicts, FilterIndex>) {
     super("overloaded", "the filters of the tenant's endpoints take long for these events", { retryAfterSeconds: 1 });
     this.#open = open;
   }
@@ -104,10 +104,10 @@ export class LongFilters extends WebhookdError {
   /** Each piece takes about a millisecond. Throws if a batch takes too long. */
   *pieces(): Generator<void, void> {
     let [piece, all] = [0, 0];
-    for (const [verdicts, choice] of this.#open) {
+    for (const [verdicts, index] of this.#open) {
       piece += verdicts.costOfParsing;
       verdicts.costOfParsing = 0;
-      for (const { filter } of choice.mayTake(verdicts.subject)) {
+      for (const { filter } of index.mayTake(verdicts.subject)) {
         if (verdicts.of(filter) !== undefined) continue;
         const took = verdicts.ask(filter);
         piece += took;

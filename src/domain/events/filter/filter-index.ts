@@ -14,7 +14,7 @@ interface Group {
 }
 
 /** Filters that need a value at the same path, by this value. */
-interface Index {
+interface ValueIndex {
   readonly path: readonly string[];
   readonly groups: Map<Scalar, Group[]>;
 }
@@ -24,10 +24,10 @@ const MAX_PATHS = 20;
 /** If there are more values at a path, all filters that need one of them are asked. */
 const MAX_VALUES = 1000;
 
-export class Choice {
+export class FilterIndex {
   /** The places of the endpoints without a filter. */
   readonly plain: readonly number[];
-  readonly #indexes: readonly Index[];
+  readonly #indexes: readonly ValueIndex[];
   /** These must be asked about every event. */
   readonly #others: readonly Group[];
   /** True if no endpoint has a filter. */
@@ -48,11 +48,11 @@ export class Choice {
     this.#others = others;
   }
 
-  /** Returns the same choice for the same list, so it must not change. */
-  static of(endpoints: readonly Filtered[]): Choice {
-    let choice = known.get(endpoints);
-    if (choice === undefined) known.set(endpoints, (choice = new Choice(endpoints)));
-    return choice;
+  /** Returns the same index for the same list, so the list must not change. */
+  static of(endpoints: readonly Filtered[]): FilterIndex {
+    let index = known.get(endpoints);
+    if (index === undefined) known.set(endpoints, (index = new FilterIndex(endpoints)));
+    return index;
   }
 
   /** The filters that may take the event. All others do not take it. */
@@ -67,14 +67,14 @@ export class Choice {
   }
 }
 
-const known = new WeakMap<readonly Filtered[], Choice>();
+const known = new WeakMap<readonly Filtered[], FilterIndex>();
 
 /** Puts each filter where the fewest others are: a customer's number chooses better than a currency. */
-function indexed(groups: readonly Group[]): { indexes: readonly Index[]; others: readonly Group[] } {
+function indexed(groups: readonly Group[]): { indexes: readonly ValueIndex[]; others: readonly Group[] } {
   const counts = new Map<string, number>();
   for (const { filter } of groups)
     for (const need of filter.needs) counts.set(nameOf(need), (counts.get(nameOf(need)) ?? 0) + 1);
-  const indexes = new Map<string, Index>();
+  const indexes = new Map<string, ValueIndex>();
   const others: Group[] = [];
   for (const group of groups) {
     const best = rarest(group.filter.needs, counts);
