@@ -60,17 +60,17 @@ export function keysOf<Row>({ keys }: List<Row>, row: Row): Keys {
 /** SQL for at most `limit` rows after these keys. */
 export function printList<Row>(list: List<Row>, after: Keys, limit: number, values: Values): string {
   const { select, from, keys, text, order, end, where = [] } = list;
-  const [way, back] = order === "oldest" ? ["ASC", "<"] : ["DESC", ">"];
+  const [direction, opposite] = order === "oldest" ? ["ASC", "<"] : ["DESC", ">"];
   const [first] = keys[0]!;
   const source = typeof from === "string" ? from : from(values);
   const conditions = [
     beyond(list, after, values),
-    ...(end === undefined ? [] : [`${first} ${back} ${values.key(end)}`]),
+    ...(end === undefined ? [] : [`${first} ${opposite} ${values.key(end)}`]),
     ...where.map((one) => (typeof one === "string" ? one : values.condition(one))),
   ].filter((one) => one !== "");
   const sorted = [...(text === undefined ? [] : [text.sql]), ...keys.map(([sql]) => sql)];
   return `SELECT ${select} FROM ${source} ${conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`}
-    ORDER BY ${sorted.map((sql) => `${sql} ${way}`).join(", ")} LIMIT ${values.add(limit)}`;
+    ORDER BY ${sorted.map((sql) => `${sql} ${direction}`).join(", ")} LIMIT ${values.add(limit)}`;
 }
 
 function beyond<Row>(list: List<Row>, after: Keys, values: Values): string {

@@ -1,13 +1,13 @@
 /** Runs the work that both stores do alike. */
 import type { Once } from "../../domain/events/idempotency.ts";
-import type { Ask, Told, Work, Workplace } from "../work/work.ts";
+import type { Ask, Answer, Work, Workplace } from "../work/work.ts";
 import type { IdempotencyKeys } from "./callers/idempotency.ts";
 import type { Queries } from "./engine/database.ts";
 import type { Engine } from "./engine/engine.ts";
 
 export function workplaceOf(engine: Engine, idempotency: IdempotencyKeys): Workplace {
   const run = async <T>(queries: Queries, work: Work<T>): Promise<T> => {
-    for (let step = work.next(); ; step = work.next(await tell(queries, engine, step.value))) {
+    for (let step = work.next(); ; step = work.next(await answer(queries, engine, step.value))) {
       if (step.done === true) return step.value;
     }
   };
@@ -23,7 +23,7 @@ export function workplaceOf(engine: Engine, idempotency: IdempotencyKeys): Workp
   };
 }
 
-async function tell(queries: Queries, { owner }: Engine, ask: Ask): Promise<Told> {
+async function answer(queries: Queries, { owner }: Engine, ask: Ask): Promise<Answer> {
   if ("sql" in ask) return ask.reads ? queries.rows(ask.sql, ask.values) : queries.change(ask.sql, ask.values);
   // Rows have the name itself.
   if ("add" in ask) return ask.tenant;

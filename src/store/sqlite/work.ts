@@ -1,7 +1,7 @@
 /** Runs the work that both stores do alike. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Once } from "../../domain/events/idempotency.ts";
-import type { Ask, Told, Work, Workplace } from "../work/work.ts";
+import type { Ask, Answer, Work, Workplace } from "../work/work.ts";
 import type { IdempotencyKeys } from "./callers/idempotency.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Names } from "./reads/answers.ts";
@@ -32,10 +32,10 @@ class Teller {
   }
 
   run<T>(work: Work<T>): T {
-    for (let step = work.next(); ; step = work.next(this.#tell(step.value))) if (step.done === true) return step.value;
+    for (let step = work.next(); ; step = work.next(this.#answer(step.value))) if (step.done === true) return step.value;
   }
 
-  #tell(ask: Ask): Told {
+  #answer(ask: Ask): Answer {
     const { index, tenants } = this.#names;
     if ("sql" in ask) {
       const values = Object.fromEntries(ask.values.map((value, at) => [at + 1, value]));

@@ -17,8 +17,8 @@ export type Ask =
   | { readonly changed: readonly string[]; readonly tenant: string };
 
 /** The answer: rows, the number of rows that changed, or what stands for the tenant. */
-export type Told = readonly object[] | number | TenantKey | undefined;
-export type Work<T> = Generator<Ask, T, Told>;
+export type Answer = readonly object[] | number | TenantKey | undefined;
+export type Work<T> = Generator<Ask, T, Answer>;
 
 /** Reads rows. */
 export function* rowsOf<Row extends object>(sql: string, ...values: readonly unknown[]): Work<readonly Row[]> {
