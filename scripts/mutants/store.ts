@@ -280,7 +280,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-list-goes-on-behind-its-period",
     file: "src/store/lists/list.ts",
-    find: "`${first} ${back} ${values.key(end)}`",
+    find: "`${first} ${opposite} ${values.key(end)}`",
     replace: "`${first} IS NOT NULL`",
     tests: ["test/store/sqlite.test.ts"],
   },

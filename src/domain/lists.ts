@@ -89,10 +89,10 @@ const TYPE = names("Only events of this type, or their deliveries or attempts.",
   flag: { hint: "TYPE", says: "Only this event type" },
   example: "budget.exceeded",
 });
-const STATUS = {
-  flag: { hint: "STATUS", says: "pending, held, delivered, failed, cancelled" },
+const status = (values: readonly string[]) => ({
+  flag: { hint: "STATUS", says: values.join(", ") },
   example: "failed",
-};
+});
 const ENDPOINT = {
   flag: { hint: "ep_…", says: "Only this endpoint: its id, or part of its URL, uid or description" },
   example: "ep_…",
@@ -160,7 +160,7 @@ export const LISTS = {
       status: someOf(
         EVENT_STATUSES,
         "Only events with this status; with `endpoint`, the status of that delivery.",
-        STATUS,
+        status(EVENT_STATUSES),
       ) satisfies Filter<OneOf<EventStatus>>,
       type: TYPE,
       endpoint: id("ep", "Only events with a delivery to this endpoint.", ENDPOINT),
@@ -170,7 +170,9 @@ export const LISTS = {
   },
   deliveries: {
     filters: {
-      status: someOf(SHOWN_STATUSES, "Only deliveries with this status.", STATUS) satisfies Filter<OneOf<ShownStatus>>,
+      status: someOf(SHOWN_STATUSES, "Only deliveries with this status.", status(SHOWN_STATUSES)) satisfies Filter<
+        OneOf<ShownStatus>
+      >,
       type: TYPE,
       endpoint: id("ep", "Only deliveries to this endpoint.", { column: "delivery.endpoint", ...ENDPOINT }),
       event: id("evt", "Only deliveries of this event.", {

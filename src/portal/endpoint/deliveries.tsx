@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { Delivery, EndpointWithHealth } from "../../client/operations.ts";
 import { answerText, toneOf, wordOf } from "../delivery/words.ts";
 import { Button } from "../parts/button.tsx";
+import { Choices } from "../parts/choices.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago, Until } from "../parts/time.tsx";
@@ -17,6 +18,7 @@ const CHOICES = {
   test: ["Test events", { test: true }],
 } as const;
 type Choice = keyof typeof CHOICES;
+const WORDS = (Object.keys(CHOICES) as Choice[]).map((one) => [one, CHOICES[one][0]] as const);
 
 const PAGE = 25;
 
@@ -28,13 +30,7 @@ export function Deliveries({ endpoint }: { endpoint: EndpointWithHealth }) {
   const choose = (next: Choice) => (setChoice(next), setCursors([]));
   return (
     <>
-      <div className="choices" role="group" aria-label="Which deliveries">
-        {(Object.keys(CHOICES) as Choice[]).map((one) => (
-          <button key={one} type="button" aria-pressed={one === choice} onClick={() => choose(one)}>
-            {CHOICES[one][0]}
-          </button>
-        ))}
-      </div>
+      <Choices label="Which deliveries" all={WORDS} chosen={choice} choose={choose} />
       {value === undefined && (fault ? <Trouble fault={fault} again={again} /> : <Loading lines={6} />)}
       {value?.data.length === 0 && <None choice={choice} />}
       {value !== undefined && value.data.length > 0 && <Rows deliveries={value.data} />}

@@ -2,6 +2,7 @@
 import type { EventType } from "../../client/operations.ts";
 import { chosenOf } from "../../domain/events/pattern.ts";
 import { Button } from "../parts/button.tsx";
+import { Choices } from "../parts/choices.tsx";
 import { useRead } from "../session/session.ts";
 import { asJson, asRows, type FilterDraft, type FilterFault, type FilterReading } from "./draft.ts";
 import { fieldsOf } from "./fields.ts";
@@ -21,21 +22,22 @@ interface Props {
   readonly change: (draft: FilterDraft) => void;
 }
 
+const WHICH = [
+  ["all", "All of them"],
+  ["some", "Only some"],
+] as const;
+
 export function FilterField({ draft, reading, faults, events, endpoint, change }: Props) {
   const general = faults.filter(({ row }) => row === null);
   const isOn = draft.view !== "none";
-  const show = (on: boolean) => change(on ? (asRows(draft) ?? { ...draft, view: "json" }) : { ...draft, view: "none" });
+  const show = (which: "all" | "some") => {
+    if (which === "all") change({ ...draft, view: "none" });
+    else if (!isOn) change(asRows(draft) ?? { ...draft, view: "json" });
+  };
   return (
     <fieldset className="field filter">
       <legend>Which of these events</legend>
-      <div className="choices" role="group" aria-label="Which of these events">
-        <button type="button" aria-pressed={!isOn} onClick={() => show(false)}>
-          All of them
-        </button>
-        <button type="button" aria-pressed={isOn} onClick={() => isOn || show(true)}>
-          Only some
-        </button>
-      </div>
+      <Choices label="Which of these events" all={WHICH} chosen={isOn ? "some" : "all"} choose={show} />
       {!isOn && <p className="help">Every event of the types that you chose is sent here.</p>}
       {isOn && <Conditions {...{ draft, reading, faults, events, endpoint, change }} />}
       {general.map(({ pointer, text }) => (

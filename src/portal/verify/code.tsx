@@ -1,6 +1,7 @@
 /** Shows how a receiver verifies requests, in six languages, by the secret or by the public key. */
 import { useState } from "react";
 import type { Endpoint } from "../../client/operations.ts";
+import { Choices } from "../parts/choices.tsx";
 import { Code } from "../parts/code.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
 import { useCan, useSession } from "../session/session.ts";
@@ -70,24 +71,5 @@ function ByPublicKey({ endpoint }: { endpoint: Endpoint }) {
         </p>
       )}
     </>
-  );
-}
-
-interface ChoicesProps<Value extends string> {
-  readonly label: string;
-  readonly all: readonly (readonly [value: Value, word: string])[];
-  readonly chosen: Value;
-  readonly choose: (value: Value) => void;
-}
-
-function Choices<Value extends string>({ label, all, chosen, choose }: ChoicesProps<Value>) {
-  return (
-    <div className="choices" role="group" aria-label={label}>
-      {all.map(([value, word]) => (
-        <button key={value} type="button" aria-pressed={value === chosen} onClick={() => choose(value)}>
-          {word}
-        </button>
-      ))}
-    </div>
   );
 }

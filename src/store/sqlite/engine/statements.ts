@@ -14,6 +14,11 @@ export class Statements {
     return this.#prepared(this.#rows, sql).all(bound) as Row[];
   }
 
+  /** Returns the number of rows that it changed. */
+  change(sql: string, bound: object): number {
+    return this.#prepared(this.#rows, sql).run(bound).changes;
+  }
+
   /** Returns the only column of each row. */
   values<T>(sql: string, bound: object): T[] {
     return this.#prepared(this.#values, sql).all(bound) as T[];

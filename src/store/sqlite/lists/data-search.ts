@@ -5,6 +5,7 @@
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
+import { Statements } from "../engine/statements.ts";
 import { meets, tracesOf, type DataCondition } from "../../../domain/events/data-filter.ts";
 import type { PageQuery, Searched } from "../../store.ts";
 import { LARGE_DATA } from "../numbers/fragments.ts";
@@ -36,14 +37,13 @@ export interface Hits {
 const BEYOND = { newest: ["<", ">", "DESC"], oldest: [">", "<", "ASC"] } as const;
 
 export class DataSearch {
-  readonly #db: Database;
   readonly #body: Statement<[number], { body: Buffer | null; large: number | null; data: Buffer | null }>;
-  readonly #statements = new Map<string, Statement<unknown[], unknown>>();
+  readonly #statements: Statements;
   readonly #times: StoredTimes;
 
   constructor(db: Database) {
     this.#times = new StoredTimes(db, OF_EVENTS);
-    this.#db = db;
+    this.#statements = new Statements(db);
     this.#body = db.prepare(`SELECT body, large, ${LARGE_DATA} AS data FROM event WHERE key = ?`);
   }
 
@@ -64,7 +64,7 @@ export class DataSearch {
     const [beyond, before, way] = BEYOND[order];
     const sql = `SELECT substr(coalesce(${LARGE_DATA}, body), 1, ${SAMPLE_BYTES}) FROM event
       WHERE key ${beyond} @key AND key ${before} @end ORDER BY key ${way} LIMIT ${SAMPLE}`;
-    const bodies = this.#statement(sql).all({ key, end }) as (Buffer | null)[];
+    const bodies = this.#statements.values<Buffer | null>(sql, { key, end });
     return Buffer.concat(bodies.filter((body) => body !== null));
   }
 
@@ -75,25 +75,19 @@ export class DataSearch {
     // Find the last key first, because a LIMIT around the bodies would copy each of them.
     const stop = `SELECT key ${all} AND key ${before} @end ORDER BY key ${way} LIMIT 1 OFFSET @limit - 1`;
     const { tenant, ...keys } = within;
-    const reached = this.#statement(stop).get({ ...keys, limit }) as number | undefined;
+    const reached = this.#statements.value<number>(stop, { ...keys, limit });
     const globs = (text: string) => patterns.map((_, at) => `CAST(${text} AS TEXT) GLOB @trace${at}`).join(" OR ");
     const has = `(${globs("body")} OR large IS NOT NULL AND (${globs(LARGE_DATA)}))`;
     const having = `AND (@tenant IS NULL OR tenant = @tenant) AND ${has} ORDER BY key ${way}`;
     const traces = Object.fromEntries(patterns.map((pattern, at) => [`trace${at}`, pattern]));
     const asked = { ...traces, tenant, key: within.key };
     if (reached !== undefined) {
-      const found = this.#statement(`SELECT key ${all} AND key ${before}= @end ${having}`);
-      return { keys: found.all({ ...asked, end: reached }) as number[], reached, looked: limit };
+      const found = `SELECT key ${all} AND key ${before}= @end ${having}`;
+      return { keys: this.#statements.values(found, { ...asked, end: reached }), reached, looked: limit };
     }
-    const looked = this.#statement(`SELECT count(*) ${all} AND key ${before} @end`).get(keys) as number;
-    const found = this.#statement(`SELECT key ${all} AND key ${before} @end ${having}`);
-    return { keys: found.all({ ...asked, end: within.end }) as number[], reached: within.end, looked };
-  }
-
-  #statement(sql: string): Statement<unknown[], unknown> {
-    const known = this.#statements.get(sql) ?? this.#db.prepare(sql).pluck();
-    this.#statements.set(sql, known);
-    return known;
+    const looked = this.#statements.value<number>(`SELECT count(*) ${all} AND key ${before} @end`, keys)!;
+    const found = `SELECT key ${all} AND key ${before} @end ${having}`;
+    return { keys: this.#statements.values(found, { ...asked, end: within.end }), reached: within.end, looked };
   }
 
   /** Starts a search for one page of a list. */
