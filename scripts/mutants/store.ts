@@ -273,8 +273,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-filter-with-several-values-takes-any",
     file: "src/store/lists/conditions.ts",
-    find: "return condition.among.includes(value);",
-    replace: "return condition.among.length > 0;",
+    find: "return (row) => among.has(valueOf(row));",
+    replace: "return () => among.size > 0;",
     tests: ["test/store/sqlite.test.ts"],
   },
   {

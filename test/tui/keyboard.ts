@@ -240,7 +240,9 @@ async function moves(keyboard: Keyboard, { label }: Binding, key: KeyName): Prom
     return /up|first/.test(label) ? positionIn(screen) < middle : positionIn(screen) !== middle;
   };
   await keyboard.terminal.press(nameOf(key));
-  await keyboard.terminal.until(isThere);
+  await keyboard.terminal.until(isThere).catch((error: unknown) => {
+    throw new Error(`${key} (${label}) did not move the cursor from row ${middle}`, { cause: error });
+  });
 }
 
 /**

@@ -48,16 +48,35 @@ export function ofTenant(tenant: Value | null, table?: string): Condition[] {
   return tenant === null ? [] : [{ ...(table !== undefined && { table }), column: "tenant", is: tenant }];
 }
 
-/** True if the row meets all of the conditions. */
-export function meets(row: object, conditions: readonly Condition[]): boolean {
-  return conditions.every((condition) => {
-    const value = (row as Record<string, Value | null>)[condition.column];
-    if (value === null || value === undefined) return false;
-    if ("is" in condition) return value === condition.is;
-    if ("isNot" in condition) return value !== condition.isNot;
-    if ("among" in condition) return condition.among.includes(value);
-    return (value as number) >= condition.least && (value as number) <= condition.most;
-  });
+type Check = (row: object) => boolean;
+
+/** Returns a check of whether a row meets all of the conditions. It runs for each row that a page examines. */
+export function checkOf(conditions: readonly Condition[]): Check {
+  const checks = conditions.map(checkOne);
+  return (row) => {
+    for (const check of checks) if (!check(row)) return false;
+    return true;
+  };
+}
+
+function checkOne(condition: Condition): Check {
+  const { column } = condition;
+  const valueOf = (row: object) => (row as Record<string, Value | null>)[column];
+  if ("is" in condition) return (row) => valueOf(row) === condition.is;
+  if ("isNot" in condition) return (row) => isKnown(valueOf(row)) && valueOf(row) !== condition.isNot;
+  if ("among" in condition) {
+    const among = new Set<unknown>(condition.among);
+    return (row) => among.has(valueOf(row));
+  }
+  const { least, most } = condition;
+  return (row) => {
+    const value = valueOf(row) as number | null;
+    return isKnown(value) && value >= least && value <= most;
+  };
+}
+
+function isKnown<T>(value: T): value is NonNullable<T> {
+  return value !== null && value !== undefined;
 }
 
 export function columnOf({ table, column }: Condition): string {

@@ -16,7 +16,7 @@ import { WAITING, deliveryId, eventId, parseDeliveryId, parseEventId } from "../
 import type { Interned } from "../numbers/names.ts";
 import { deliveryOf, type DeliveryRow } from "../../rows/delivery-row.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
-import { meets } from "../../lists/conditions.ts";
+import { checkOf } from "../../lists/conditions.ts";
 import { planOf } from "../lists/plan.ts";
 import type { Keys, Sifted } from "../../lists/cursors.ts";
 import { isOneOf, seeksResult } from "../../lists/filters.ts";
@@ -135,10 +135,11 @@ export class Deliveries {
     const plan = planOf(query, "pairs", this.#parts, this.#times.now);
     if (plan === null) return null;
     const { checks, end, search, sifts, sources, start, whose } = plan;
+    const meets = checkOf(checks);
     const isFound = (key: number) => sifts || search?.has(key) !== false;
     const isOf = (row: ListedRow): row is Row =>
       row.endpoint !== null &&
-      meets(row, checks) &&
+      meets(row) &&
       (event === null || row.random === event.random) &&
       labels.has(row.event, query);
     return {

@@ -1,5 +1,5 @@
 /** Reads lists page by page: rows are read in key order, a slice at a time. */
-import { columnOf, type Condition, meets } from "../../lists/conditions.ts";
+import { columnOf, checkOf, type Condition } from "../../lists/conditions.ts";
 import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../lists/cursors.ts";
 import { keysOf, type List, printList, startOf, type Values } from "../../lists/list.ts";
 import type { Page, PageQuery, Searched, Total } from "../../store.ts";
@@ -85,7 +85,8 @@ export function walkOf<Row extends object, T>(
   others = 0,
 ): Walk<Row, T> {
   const { checks = [] } = list;
-  const has = (row: Row) => meets(row, checks) && list.has?.(row) !== false;
+  const meets = checkOf(checks);
+  const has = (row: Row) => meets(row) && list.has?.(row) !== false;
   return {
     list: list.name,
     start: startOf(list),

@@ -8,7 +8,7 @@ import type { EventQuery, EventSummary, EventView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import type { Deliveries } from "../deliveries/deliveries.ts";
 import type { DeliveryRow } from "../../rows/delivery-row.ts";
-import { meets } from "../../lists/conditions.ts";
+import { checkOf } from "../../lists/conditions.ts";
 import { planOf } from "../lists/plan.ts";
 import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Looked, Walk } from "../engine/page.ts";
@@ -122,6 +122,7 @@ export class Events {
     const plan = planOf(query, "events", this.#parts, this.#times.now);
     if (plan === null) return null;
     const { checks, end, search, sifts, sources, start, whose } = plan;
+    const meets = checkOf(checks);
     return {
       list: "events",
       ...(search && { searched: ([key]) => search.searched(key!) }),
@@ -142,7 +143,7 @@ export class Events {
       },
       keysOf: (row) => [row.key],
       look: (row) => {
-        const wanted = meets(row, checks) && labels.has(row.key, query) && (sifts || search?.has(row.key) !== false);
+        const wanted = meets(row) && labels.has(row.key, query) && (sifts || search?.has(row.key) !== false);
         return wanted ? this.#look(row, whose.endpoint, query) : { item: null, rows: 0 };
       },
     };

@@ -8,7 +8,7 @@ import { type Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, FoundDelivery } from "../deliveries/deliveries.ts";
 import type { FoundEvent } from "../events/events.ts";
 import { attemptsOfDelivery, attemptsOfEndpoint, attemptsOfEvent } from "../../lists/attempts.ts";
-import { meets } from "../../lists/conditions.ts";
+import { checkOf } from "../../lists/conditions.ts";
 import { type Walk, walkOf } from "../engine/page.ts";
 import { Statements } from "../engine/statements.ts";
 import { beyond, beyondAcross, FAILURES } from "../lists/merged-keys.ts";
@@ -97,8 +97,9 @@ export class AttemptLists {
           late.page(order, failed, { endpoint, at: at!, event: event!, number: number!, limit }),
         ),
     });
+    const meets = checkOf(checks);
     const isWanted = (row: ListedRow): row is Extract<ListedRow, AttemptRow> =>
-      row.number !== null && row.event > low && row.event < high && meets(row, checks);
+      row.number !== null && row.event > low && row.event < high && meets(row);
     return {
       list: name,
       start: Array<number>(3).fill(order === "oldest" ? -1 : Number.MAX_SAFE_INTEGER),
