@@ -173,7 +173,9 @@ describe("the list of events", () => {
     }
     const half = (await api.get(`${EVENTS}?limit=35&include=data&total=true&data=k:1`)).body;
     expect(half.data).toHaveLength(35);
-    expect(half).toMatchObject({ total: 35, total_is: "at_least", next_cursor: expect.any(String) });
+    expect(half).toMatchObject({ next_cursor: expect.any(String) });
+    // A search says how far it got instead: a number that grows from page to page would not be a total.
+    expect(half).not.toHaveProperty("total");
   });
 
   it("goes by when events were received, whatever they say of when they happened", async () => {
@@ -264,7 +266,8 @@ describe("the list of events", () => {
     expect(found.next_cursor).toBeNull();
     const first = await asked("data=customer.id:cus_1&limit=1&total=true");
     expect(first.data).toHaveLength(1);
-    expect(first).toMatchObject({ searched: { until: first.data[0].received_at }, total: 1, total_is: "at_least" });
+    expect(first).toMatchObject({ searched: { until: first.data[0].received_at } });
+    expect(first).not.toHaveProperty("total");
     const next = await asked(`data=customer.id:cus_1&limit=1&cursor=${first.next_cursor}`);
     expect(next.data[0].id).toBe(ids[0]);
     const both = await asked("data=customer.id:cus_1+n:2", "/v1/webhooks/deliveries");

@@ -41,7 +41,7 @@ const Cursor = textParameter(
 
 const Total = flagParameter(
   "total",
-  "Also return `total`, the number of rows on all pages. Counting stops at 10,000, or after a short time.",
+  "Also return `total`, the number of rows on all pages, unless counting takes too long. Counting stops at 10,000.",
   false,
 );
 

@@ -11,7 +11,7 @@ export interface Page<T> {
   readonly nextCursor: string | null;
   /** Present if the time for a page ran out. The page is short, perhaps empty, and the list still continues. */
   readonly cutShort?: true;
-  /** Present if the query asks for it. */
+  /** Present if the query asks for it, unless counting takes too long. */
   readonly total?: Total;
   /** Present if the query searches the data of events. */
   readonly searched?: Searched;
@@ -24,10 +24,10 @@ export interface Searched {
   readonly until: number | null;
 }
 
-/** The number of rows on all pages of a list. At most 10,000 are counted, and only for a short time. */
+/** The number of rows on all pages of a list, which is the same each time while the list stays the same. */
 export interface Total {
   readonly count: number;
-  /** Present if there may be more. */
+  /** Present if there are more than 10,000, of which that many are counted. */
   readonly atLeast?: true;
 }
 

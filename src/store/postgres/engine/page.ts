@@ -9,7 +9,7 @@ import type { Queries } from "./database.ts";
 
 /** A page ends after this time, even if it is not full. The cursor continues from there. */
 const PAGE_MS = 500;
-/** Limits the time for counting rows, because a page must not wait for its total. */
+/** Limits the time for counting rows, because a page must not wait long for its total. */
 const COUNT_MS = 100;
 
 /**
@@ -40,12 +40,16 @@ export async function pageOf<Row, T>(engine: Engine, walk: Walk<Row, T>, query: 
   const page = await (walk.sift === undefined ? read(engine, walk, query) : search(engine, walk, query));
   if (query.total !== true) return page;
   const isAll = query.cursor === undefined && page.nextCursor === null;
-  if (walk.sift !== undefined && !isAll) return { ...page, total: { count: page.data.length, atLeast: true } };
-  return { ...page, total: isAll ? { count: page.data.length } : await count(walk, engine.clock) };
+  if (isAll) return { ...page, total: { count: page.data.length } };
+  // A search finds a few rows in a lot of time, so it cannot count them all.
+  const total = walk.sift === undefined ? await count(walk, engine.clock) : null;
+  return total === null ? page : { ...page, total };
 }
 
-/** Counts row after row until the time is up. */
-async function count<Row>(walk: Walk<Row, unknown>, clock: Clock): Promise<Total> {
+/**
+ * Counts row after row. Returns null if the time is up, because how far it got depends on how busy the machine is.
+ */
+async function count<Row>(walk: Walk<Row, unknown>, clock: Clock): Promise<Total | null> {
   const begun = clock.monotonic();
   let found = 0;
   for (let after = walk.start; ;) {
@@ -53,7 +57,7 @@ async function count<Row>(walk: Walk<Row, unknown>, clock: Clock): Promise<Total
     found += (await walk.look(rows)).filter((item) => item !== null).length;
     if (found > MOST_COUNTED) return { count: MOST_COUNTED, atLeast: true };
     if (rows.length < 2 * CHUNK) return { count: found };
-    if (clock.monotonic() - begun >= COUNT_MS) return { count: found, atLeast: true };
+    if (clock.monotonic() - begun >= COUNT_MS) return null;
     after = walk.keysOf(rows.at(-1)!);
   }
 }

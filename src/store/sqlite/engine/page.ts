@@ -34,8 +34,8 @@ export async function readHere<T, Piece>(begin: () => Reading<T, Piece>, turns: 
 /** A page ends after this time, not counting pauses, even if it is not full. The cursor continues from there. */
 const PAGE_MS = 500;
 
-/** Limits the time for counting rows, because a page must not wait for its total. */
-const COUNT_MS = 15;
+/** Limits the time for counting rows, because a page must not wait long for its total. */
+const COUNT_MS = 100;
 /** The number of rows counted between two readings of the clock. */
 const COUNT_STEP = 200;
 
@@ -207,9 +207,11 @@ export function* pageOfSome<Row, T>(
   };
   if (query.total !== true) return page;
   if (end === "of list" && query.cursor === undefined) return { ...page, total: { count: data.length } };
-  if (sifts) return { ...page, total: { count: data.length, atLeast: true } };
+  // A search finds a few rows in a lot of time, so it cannot count them all.
+  if (sifts) return page;
   yield;
-  return { ...page, total: counted(walk.count?.(MOST_COUNTED + 1) ?? null) ?? (yield* count(walk, monotonic)) };
+  const total = counted(walk.count?.(MOST_COUNTED + 1) ?? null) ?? (yield* count(walk, monotonic));
+  return total === null ? page : { ...page, total };
 }
 
 /** The minimum number of rows that are read at once. */
@@ -225,8 +227,10 @@ function counted(count: number | null): Total | null {
   return count > MOST_COUNTED ? { count: MOST_COUNTED, atLeast: true } : { count };
 }
 
-/** Counts row after row until the time is up. */
-function* count<Row>(walk: Walk<Row, unknown>, monotonic: () => number): Reading<Total, never> {
+/**
+ * Counts row after row. Returns null if the time is up, because how far it got depends on how busy the machine is.
+ */
+function* count<Row>(walk: Walk<Row, unknown>, monotonic: () => number): Reading<Total | null, never> {
   let [found, spentMs] = [0, 0];
   const has = walk.has?.bind(walk) ?? ((row: Row) => walk.look(row).item !== null);
   for (let after = walk.start; ;) {
@@ -235,7 +239,7 @@ function* count<Row>(walk: Walk<Row, unknown>, monotonic: () => number): Reading
     for (const row of rows) if (has(row)) found++;
     spentMs += monotonic() - begun;
     if (found > MOST_COUNTED || rows.length < COUNT_STEP) return counted(found)!;
-    if (spentMs >= COUNT_MS) return { count: found, atLeast: true };
+    if (spentMs >= COUNT_MS) return null;
     after = walk.keysOf(rows.at(-1)!);
     yield;
   }

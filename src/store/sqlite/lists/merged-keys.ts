@@ -62,6 +62,19 @@ export const ALL_FAILURES: Source = {
 export const ALL_DELIVERIES: Source = { ...DELIVERY, from: "delivery", where: "TRUE", bound: {} };
 export const ALL_EVENTS: Source = { ...ofEvents("events", null, "TRUE"), bound: {} };
 
+/** The deliveries of a tenant, or those that failed. They are not in key order, so they can only be counted. */
+export function ofTenantsEndpoints(tenant: number, only: "all" | "failed"): Source {
+  const [index, status] =
+    only === "all" ? ["delivery_endpoint", ""] : ["delivery_endpoint_failed", ` AND d.status = ${FAILED}`];
+  return {
+    event: "d.event",
+    endpoint: "d.endpoint",
+    from: `endpoint p INDEXED BY endpoint_tenant CROSS JOIN delivery d INDEXED BY ${index}`,
+    where: `p.tenant = @tenant AND d.endpoint = p.number${status}`,
+    bound: { tenant },
+  };
+}
+
 export function ofCause(endpoint: number, cause: number): Source {
   const from = "delivery INDEXED BY delivery_cause";
   return { ...DELIVERY, from, where: "endpoint = @endpoint AND cause = @cause", bound: { endpoint, cause } };

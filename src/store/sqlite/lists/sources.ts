@@ -20,6 +20,7 @@ import {
   OF_EVENT,
   ofCause,
   ofEvents,
+  ofTenantsEndpoints,
   type OfEndpoint,
   openOf,
   type Source,
@@ -34,6 +35,8 @@ const FEW = 5000;
 const MOST_SOURCES = 2000;
 /** The maximum number of endpoints, or tenants, that are examined one by one for a page. */
 const MOST_OWNERS = 1000;
+/** The maximum number of endpoints whose deliveries are counted. */
+const MOST_OWNERS_COUNTED = 10_000;
 /** A narrow source has fewer rows than this. */
 const NARROW = 1000;
 /** If a choice has more parts than this, they are not counted, and it does not count as narrow. */
@@ -118,13 +121,20 @@ export class Sources {
     const { tenant, endpoint, types } = whose;
     if (sought.status === "unmatched") return types === null && endpoint === null ? this.#ofUnmatched(whose) : null;
     if (sought.status === "failed")
-      return types === null ? this.#byEndpoint(whose, FAILED_OF_ENDPOINT, ALL_FAILED) : null;
+      return types === null ? this.#counted(whose, "failed") : null;
     if (sought.status !== undefined) return null;
     if (types !== null) return endpoint === null && of === "events" ? this.#ofTypes(whose, of) : null;
     if (endpoint !== null) return [OF_ENDPOINT(endpoint)];
-    if (tenant === null) return [of === "events" ? ALL_EVENTS : ALL_DELIVERIES];
-    const found = this.#ofTenant(whose, of)!;
-    return of === "pairs" && found.some(({ isAcross }) => isAcross) ? null : found;
+    if (of === "pairs") return this.#counted(whose, "all");
+    return tenant === null ? [ALL_EVENTS] : this.#ofTenant(whose, of);
+  }
+
+  /** Returns null if the tenant has too many endpoints. */
+  #counted({ tenant, endpoint }: Whose, only: "all" | "failed"): readonly Source[] | null {
+    if (endpoint !== null) return [(only === "all" ? OF_ENDPOINT : FAILED_OF_ENDPOINT)(endpoint)];
+    if (tenant === null) return [only === "all" ? ALL_DELIVERIES : ALL_FAILED];
+    const owners = this.#endpoints.all(tenant, MOST_OWNERS_COUNTED + 1);
+    return owners.length > MOST_OWNERS_COUNTED ? null : [ofTenantsEndpoints(tenant, only)];
   }
 
   /** Returns the first choice, in which most rows match, unless another one is much smaller. */

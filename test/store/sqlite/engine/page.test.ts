@@ -49,7 +49,7 @@ it("no other page is short while there is more", () => {
   expect(step.value).toEqual({ data: [ROWS], nextCursor: null });
 });
 
-it("a total that takes long is cut short, and says so", () => {
+it("a total that takes long is left out, because a part of it would be another number each time", () => {
   const clock = { now: 0 };
   const means = { cursors, monotonic: () => clock.now };
   const has = () => (clock.now += 0.1) > 0;
@@ -58,7 +58,7 @@ it("a total that takes long is cut short, and says so", () => {
   let step = reading.next();
   while (step.done !== true) step = reading.next();
   expect(step.value.data).toHaveLength(10);
-  expect(step.value.total).toEqual({ count: 200, atLeast: true });
+  expect(step.value).not.toHaveProperty("total");
 });
 
 it("a total that an index tells is not counted row by row", () => {
