@@ -23,13 +23,13 @@ beforeAll(async () => {
 });
 
 async function cursorOf(path: string): Promise<string> {
-  const { body } = await api.get(`${path}?limit=1`);
+  const { body } = await api.get(`${path}${path.includes("?") ? "&" : "?"}limit=1`);
   expect(body.next_cursor).toEqual(expect.any(String));
   return body.next_cursor;
 }
 
 async function expectRefused(path: string, cursor: string): Promise<void> {
-  const { status, body } = await api.get(`${path}?cursor=${cursor}`);
+  const { status, body } = await api.get(`${path}${path.includes("?") ? "&" : "?"}cursor=${cursor}`);
   expect({ status, code: body.code, pointer: body.errors?.[0].pointer }, cursor).toEqual({
     status: 422,
     code: "invalid_query",
@@ -68,6 +68,16 @@ describe("a cursor is refused", () => {
       const other = cursor[at] === "A" ? "B" : "A";
       await expectRefused(path, `${cursor.slice(0, at)}${other}${cursor.slice(at + 1)}`);
     }
+  });
+
+  it("with other filters, and for another tenant, because rows before it would be missing", async () => {
+    const cursor = await cursorOf(path);
+    await expectRefused(`${path}?status=failed`, cursor);
+    await expectRefused(`${path}?tenant=a`, cursor);
+    const own = await api.addKey(["read"], "b");
+    expect((await api.get(`${path}?cursor=${cursor}`, { key: own })).status).toBe(422);
+    const failed = await cursorOf(`${path}?status=failed`);
+    expect((await api.get(`${path}?status=failed&limit=5&total=true&cursor=${failed}`)).status).toBe(200);
   });
 
   it("by another list, in the other order, and by another store", async () => {

@@ -72,14 +72,14 @@ async function read<Row, T>(engine: Engine, walk: Walk<Row, T>, query: PageQuery
     const items = await walk.look(rows);
     for (const [at, row] of rows.entries()) {
       if (data.length === query.limit) {
-        return { data, nextCursor: cursors.encode(walk.list, query.order, after) };
+        return { data, nextCursor: cursors.encode(walk.list, query, after) };
       }
       if (items[at] !== null) data.push(items[at]!);
       after = walk.keysOf(row);
     }
     if (rows.length < size) return { data, nextCursor: null };
     if (clock.monotonic() - begun >= PAGE_MS) {
-      return { data, nextCursor: cursors.encode(walk.list, query.order, after), cutShort: true };
+      return { data, nextCursor: cursors.encode(walk.list, query, after), cutShort: true };
     }
   }
 }
@@ -90,7 +90,7 @@ async function search<Row, T>({ cursors, clock }: Engine, walk: Walk<Row, T>, qu
   let after = placeOf(walk, query, cursors);
   const page = (isEnd: boolean, more: Partial<Page<T>> = {}): Page<T> => {
     const searched = walk.searched!(after);
-    const nextCursor = isEnd ? null : cursors.encode(walk.list, query.order, after);
+    const nextCursor = isEnd ? null : cursors.encode(walk.list, query, after);
     return { data, nextCursor, searched: isEnd ? { ...searched, until: null } : searched, ...more };
   };
   for (let size = LEAST_SIFTED; ;) {
@@ -111,11 +111,12 @@ async function search<Row, T>({ cursors, clock }: Engine, walk: Walk<Row, T>, qu
 
 function placeOf(
   { list, start }: Pick<Walk<unknown, unknown>, "list" | "start">,
-  { cursor, order }: PageQuery,
+  query: PageQuery,
   cursors: Cursors,
 ): Keys {
+  const { cursor, order } = query;
   if (cursor === undefined) return start;
-  const keys = cursors.decode(cursor, list, order, start.length);
+  const keys = cursors.decode(cursor, list, query, start.length);
   const at = start.findIndex((key, index) => key !== keys[index]);
   const isBefore = at !== -1 && start[at]! < keys[at]!;
   return isBefore === (order === "oldest") ? keys : start;

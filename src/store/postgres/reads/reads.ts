@@ -41,6 +41,7 @@ import { tenantWalk } from "./tenants.ts";
 import { whyFacts } from "./why.ts";
 import { attemptsOfDelivery, attemptsOfEndpoint, attemptsOfEvent } from "../../lists/attempts.ts";
 import type { List } from "../../lists/list.ts";
+import { pageOfTenants } from "../../lists/tenants.ts";
 import { isOneOf, seeksResult, severalOf } from "../../lists/filters.ts";
 import { attemptId, deliveryId, eventId, parseAttemptId, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 
@@ -213,7 +214,7 @@ export class PostgresReads implements ReadStore {
   }
 
   async listTenants(query: TenantQuery): Promise<Page<TenantSummary>> {
-    return pageOf(this.#engine, tenantWalk(this.#engine.database.lists, query), query);
+    return pageOf(this.#engine, tenantWalk(this.#engine.database.lists, query), pageOfTenants(query));
   }
 
   async unknownName(tenant: string | null, { type, endpoint, event }: Names): Promise<keyof Names | null> {

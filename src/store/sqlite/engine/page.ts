@@ -197,7 +197,7 @@ export function* pageOfSome<Row, T>(
     yield;
   }
   const { data, after, end } = progress;
-  const nextCursor = end === "of list" ? null : cursors.encode(walk.list, query.order, after);
+  const nextCursor = end === "of list" ? null : cursors.encode(walk.list, query, after);
   const searched = walk.searched?.(after);
   const page: Page<T> = {
     data,
@@ -276,9 +276,10 @@ function sift<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: number, 
   else progress.after = reached;
 }
 
-function placeOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: PageQuery, cursors: Cursors): Keys {
+function placeOf({ list, start }: Walk<unknown, unknown>, query: PageQuery, cursors: Cursors): Keys {
+  const { cursor, order } = query;
   if (cursor === undefined) return start;
-  const keys = cursors.decode(cursor, list, order, start.length);
+  const keys = cursors.decode(cursor, list, query, start.length);
   return isBefore(start, keys) === (order === "oldest") ? keys : start;
 }
 

@@ -10,6 +10,7 @@ import type {
   TenantQuery,
   TenantSummary,
 } from "../../store.ts";
+import { pageOfTenants } from "../../lists/tenants.ts";
 import { Attempts } from "../attempts/attempts.ts";
 import { Responses } from "../attempts/responses.ts";
 import { Sources } from "../lists/sources.ts";
@@ -109,7 +110,7 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
       const endpoint = index.numberOf(query.tenant, query.endpoint);
       return pageOfSome(() => (endpoint === null ? null : lists.ofEndpoint(endpoint, query)), query, means);
     },
-    listTenants: (query) => pageOf(() => tenants.list(query), query, means),
+    listTenants: (query) => pageOf(() => tenants.list(query), pageOfTenants(query), means),
     listAudit: (query) => pageOf(() => audit.walk(query), query, means),
     failures: (query) => failures.report(query),
     sumMinutes: (asked) => counts.sum(asked),
