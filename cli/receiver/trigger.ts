@@ -132,7 +132,7 @@ async function many(shoot: () => Promise<Shot>, { count, pauseMs, json }: Volley
 }
 
 async function publish(client: Client, body: string, json: boolean, io: Io): Promise<Shot> {
-  const { id, deliveries } = await client.call("publishEvent", { body });
+  const { id, delivery_count: deliveries } = await client.call("publishEvent", { body });
   const waited = await firstAttempts(client, id, io);
   return {
     exit: exitOf(waited.response),

@@ -14,7 +14,7 @@ export interface Item {
 export interface Answered {
   readonly id: string;
   readonly created_at: string;
-  readonly deliveries: number;
+  readonly delivery_count: number;
 }
 
 /** Written by the driver. A single publish is a batch of one. */

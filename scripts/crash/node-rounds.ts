@@ -132,7 +132,7 @@ class Rounds {
     const sentAt = monotonic();
     const response = await api.post("/v1/webhooks/events", `{"type":"${type}","data":${data}}`);
     if (response.status !== 202) throw new Error(`the probe was answered ${response.status}`);
-    const answered = (await response.json()) as { id: string; created_at: string; deliveries: number };
+    const answered = (await response.json()) as { id: string; created_at: string; delivery_count: number };
     await journal.append({ kind: "ack", batch, answered: [answered], generation, sentAt, ackedAt: monotonic() });
     this.#probes.push({ batch, fault, at });
     return answered.id;

@@ -94,7 +94,7 @@ async function slowCommit(life: NodeLife, url: string, round: number): Promise<n
     const sentAt = monotonic();
     const body = `{"type":"${type}","data":${data}}`;
     const response = await through.api.post("/v1/webhooks/events", body, idempotencyKey);
-    const answered = (await response.json()) as { id: string; created_at: string; deliveries: number };
+    const answered = (await response.json()) as { id: string; created_at: string; delivery_count: number };
     const { generation } = through;
     await life.journal.append({ kind: "ack", batch, answered: [answered], generation, sentAt, ackedAt: monotonic() });
     return answered.id;

@@ -198,7 +198,7 @@ class Work {
     const end = this.#parts.length();
     if (response.status !== 202) throw new Error(`a publish was answered ${response.status}`);
     const answer = (await response.json()) as { data?: ShownPublish[] } & ShownPublish;
-    (answer.data ?? [answer]).forEach(({ id, created_at: createdAt, deliveries }, at) => {
+    (answer.data ?? [answer]).forEach(({ id, created_at: createdAt, delivery_count: deliveries }, at) => {
       const envelope = `{"id":"${id}","type":"${type}","created_at":"${createdAt}","data":${texts[at]}}`;
       const hash = createHash("sha256").update(envelope).digest("hex");
       if ((receivers.bodies.get(id) ?? hash) !== hash) receivers.wrong.push(`${id} arrived with other bytes`);
@@ -251,5 +251,5 @@ class Work {
 interface ShownPublish {
   readonly id: string;
   readonly created_at: string;
-  readonly deliveries: number;
+  readonly delivery_count: number;
 }

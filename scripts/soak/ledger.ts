@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 export interface Published {
   readonly id: string;
   readonly created_at: string;
-  readonly deliveries: number;
+  readonly delivery_count: number;
 }
 
 export interface Balance {
@@ -38,7 +38,7 @@ export class Ledger {
     return this.#outstanding.size;
   }
 
-  acknowledge(type: string, data: string, { id, created_at: createdAt, deliveries }: Published): void {
+  acknowledge(type: string, data: string, { id, created_at: createdAt, delivery_count: deliveries }: Published): void {
     const envelope = `{"id":"${id}","type":"${type}","created_at":"${createdAt}","data":${data}}`;
     this.#holdAgainst(id, createHash("sha256").update(envelope).digest("base64"));
     this.#acked++;

@@ -304,7 +304,7 @@ describe("webhookd endpoints test", () => {
   it("exits 9 when there is no answer, as with the brake on, and 0 when none was waited for", async () => {
     const detail = "all sending was paused by socket: bank maintenance";
     const answers = {
-      sendTestEvent: { id: "evt_1", type: "t", created_at: "", deliveries: 1 },
+      sendTestEvent: { id: "evt_1", type: "t", created_at: "", delivery_count: 1 },
       getStatus: { ...aStatus, not_sending: [{ ...aHalt, reason: "operator", detail }] },
     };
     const waited = await endpoints(["test", id], { answers });

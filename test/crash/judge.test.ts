@@ -28,7 +28,7 @@ describe("the crash oracle", () => {
     const story = new Story();
     story.driver.push({ ...story.driver[1]!, kind: "ack" } as never);
     expect(faultsOf(story)).toEqual([]);
-    const answered = [{ id: "evt_2", created_at: "2026-11-20T09:55:00.123Z", deliveries: 3 }];
+    const answered = [{ id: "evt_2", created_at: "2026-11-20T09:55:00.123Z", delivery_count: 3 }];
     story.driver.push({ ...story.driver[1]!, answered } as never);
     expect(faultsOf(story)).toEqual(["wrong"]);
   });

@@ -23,7 +23,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 export class Story {
   readonly driver: DriverEntry[] = [
     { kind: "intent", batch: 1, type: "budget.exceeded", items: [{ marker: "m1", data: DATA }] },
-    { kind: "ack", batch: 1, answered: [{ id: EVENT, created_at: CREATED_AT, deliveries: 3 }], ...ACK },
+    { kind: "ack", batch: 1, answered: [{ id: EVENT, created_at: CREATED_AT, delivery_count: 3 }], ...ACK },
   ];
   readonly receivers: ReceiverEntry[] = [];
   readonly deliveries: Writable<ShownDelivery>[] = [];

@@ -16,7 +16,7 @@ it("twenty endpoints that hang and owe 40,000 deliveries do not delay a healthy 
     const events = Array.from({ length: 1000 }, (_, at) => ({ type: "goal.achieved", data: { at } }));
     const { status, body } = await daemon.request("POST", "/v1/webhooks/events/batch", { events });
     expect(status).toBe(202);
-    expect(body.data[0].deliveries).toBe(HANGING);
+    expect(body.data[0].delivery_count).toBe(HANGING);
   }
 
   for (let at = 0; at < 100; at++) {

@@ -29,7 +29,7 @@ describe("the soak", () => {
 });
 
 describe("its ledger", () => {
-  const event = { id: "evt_1", created_at: "2026-11-20T09:55:00.123Z", deliveries: 2 };
+  const event = { id: "evt_1", created_at: "2026-11-20T09:55:00.123Z", delivery_count: 2 };
   const body = Buffer.from(`{"id":"evt_1","type":"goal.achieved","created_at":"${event.created_at}","data":{}}`);
 
   it("holds an event open until each delivery was answered 2xx", () => {

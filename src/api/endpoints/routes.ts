@@ -3,12 +3,10 @@ import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/en
 import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
-import type { EndpointQuery } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
 import { listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
-import { endpointId, uidOf, unknownName } from "../pipeline/names.ts";
-import { deprecated, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
+import { endpointId, requireNames, uidOf } from "../pipeline/names.ts";
 import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
 import { checked, validationFailed } from "../pipeline/body.ts";
@@ -44,7 +42,6 @@ import { presentSecrets } from "./secrets.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
-const ChosenTypeBefore = deprecated(textParameter("event_type", "The old name of `type`; use `type` instead."));
 
 export function endpointRoutes(parts: ApiParts): Route[] {
   const one = { path: `${PATH}/:id`, query: [TenantParameter], reach: "endpoint" } as const;
@@ -66,7 +63,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "own",
-      query: [...listParameters("endpoints"), ChosenTypeBefore],
+      query: listParameters("endpoints"),
       operation: listEndpoints,
       handle: (call) => list(parts, call),
     },
@@ -182,27 +179,14 @@ async function stored({ deliveries }: ApiParts, endpoint: Endpoint): Promise<Rep
 async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const { principal, query } = call;
   const asked = listQuery("endpoints", call);
+  await requireNames(parts, asked.tenant, { type: asked.type });
   const page = await parts.store.endpoints.list({
     ...asked,
-    type: await chosenType(parts, query, asked),
     url: normalUrl(asked.url),
     ids: principal.endpoints ?? undefined,
   });
   const items = page.data.map((item) => JSON.stringify(presentEndpoint(item)));
   return pageReply(PATH, query, page, items);
-}
-
-async function chosenType(
-  parts: ApiParts,
-  query: Query,
-  { tenant, type: asked }: EndpointQuery,
-): Promise<string | undefined> {
-  const type = ChosenTypeBefore.read(query) ?? asked;
-  const name = query.has("event_type") ? "event_type" : "type";
-  if (type !== (asked ?? type)) throw invalidQuery(name, "differs from type; give only type", "conflicting_fields");
-  const unknown = await unknownName(parts, tenant, { type });
-  if (unknown !== null) throw invalidQuery(name, unknown.detail, unknown.code);
-  return type;
 }
 
 async function show({ store, deliveries }: ApiParts, call: Call): Promise<Reply> {

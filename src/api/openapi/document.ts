@@ -154,6 +154,6 @@ function parametersOf({ query = [] }: Route): readonly Parameter[] {
   return query === "any" ? [] : query;
 }
 
-function parameterOf({ name, description, schema, isDeprecated }: Parameter): JsonObject {
-  return { name, in: "query", description, ...(isDeprecated && { deprecated: true }), schema };
+function parameterOf({ name, description, schema }: Parameter): JsonObject {
+  return { name, in: "query", description, schema };
 }

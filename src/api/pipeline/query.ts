@@ -14,7 +14,6 @@ export interface Parameter<T = unknown> {
   readonly description: string;
   /** The JSON Schema of the value. */
   readonly schema: Readonly<Record<string, unknown>>;
-  readonly isDeprecated?: true;
   /** Returns undefined if it is not given. Throws `invalid_query`. */
   read(query: Query): T | undefined;
 }
@@ -131,11 +130,6 @@ interface ParameterFault {
 function notOneOf(text: string, values: readonly string[]): string {
   const near = nearest(text, values);
   return `must be one of ${values.join(", ")}${near === null ? "" : `; did you mean ${near}?`}`;
-}
-
-/** Marks a parameter as deprecated. It is still accepted. */
-export function deprecated<T>(given: Parameter<T>): Parameter<T> {
-  return { ...given, isDeprecated: true };
 }
 
 function parameter<T>(

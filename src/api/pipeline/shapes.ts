@@ -75,7 +75,9 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
         "With `data`: how far the search got. Nothing up to there is missing; the search continues at `next_cursor`.",
       ),
     ),
-    total: v.optional(described(Count, "With `total=true`: the number of rows on all pages. Left out if counting takes too long.")),
+    total: v.optional(
+      described(Count, "With `total=true`: the number of rows on all pages. Left out if counting takes too long."),
+    ),
     total_is: v.optional(
       described(
         v.picklist(["exact", "at_least"]),

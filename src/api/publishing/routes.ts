@@ -147,7 +147,7 @@ export function publicationText(
   more = "",
 ): string {
   const what = `"id":"${id}","type":"${type}","created_at":"${formatInstant(createdAt)}"`;
-  return `{${what},"delivery_count":${deliveries},"deliveries":${deliveries}${more}}`;
+  return `{${what},"delivery_count":${deliveries}${more}}`;
 }
 
 /**

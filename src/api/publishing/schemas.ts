@@ -89,7 +89,6 @@ const PUBLISHED = {
   type: v.string(),
   created_at: Instant,
   delivery_count: described(Count, "How many endpoints it goes to."),
-  deliveries: described(Count, "The same number under its old name. Deprecated: use `delivery_count` instead."),
 };
 
 export const Publication = titled("Publication", v.object({ ...PUBLISHED, warnings: WARNINGS }));
@@ -119,7 +118,6 @@ export const aPublication = {
   type: "budget.exceeded",
   created_at: "2026-11-20T09:55:00.123Z",
   delivery_count: 1,
-  deliveries: 1,
 };
 
 const TRACE = {

@@ -6,8 +6,9 @@ import { formatInstant } from "../../domain/time/instant.ts";
 import { anAttempt } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { notFound, json, type Reply } from "../pipeline/reply.ts";
-import { idParameter, instantParameter } from "../pipeline/query.ts";
+import { requireNames } from "../pipeline/names.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
+import { idParameter, instantParameter, invalidQuery } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 import { callerOf } from "../pipeline/lists.ts";
@@ -76,7 +77,6 @@ export const listFailures: Operation = {
   description:
     "Each delivery that has failed, or whose last attempt failed, counts in the group of that attempt. Delivered and cancelled deliveries and test events are left out.",
   replies: { 200: { description: "The groups.", schema: Failures, example: someFailures } },
-  problems: ["not_found"],
 };
 
 const DEFAULT_PERIOD_MS = 7 * 86_400_000;
@@ -90,7 +90,8 @@ const Since = instantParameter(
 );
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 
-export function failureRoutes({ store }: ApiParts): Route[] {
+export function failureRoutes(parts: ApiParts): Route[] {
+  const { store } = parts;
   async function list(call: Call): Promise<Reply> {
     const { principal, query, now } = call;
     const since = Math.min(Since.read(query) ?? Math.floor((now - DEFAULT_PERIOD_MS) / HOUR_MS) * HOUR_MS, now);
@@ -103,8 +104,9 @@ export function failureRoutes({ store }: ApiParts): Route[] {
       ...series,
       limit: MAX_GROUPS,
     };
+    await requireNames(parts, asked.tenant, { endpoint });
     const report = await store.statistics.failures(asked, callerOf(call));
-    if (report === null) throw notFound();
+    if (report === null) throw invalidQuery("endpoint", "was removed just now", "unknown_endpoint");
     return json(200, {
       since: formatInstant(report.since),
       series_since: formatInstant(series.from),

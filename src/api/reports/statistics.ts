@@ -8,8 +8,9 @@ import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../../domain/tal
 import type { Counted, Stats } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
-import { notFound, json, type Reply } from "../pipeline/reply.ts";
-import { choiceParameter, idParameter } from "../pipeline/query.ts";
+import { requireNames } from "../pipeline/names.ts";
+import { json, type Reply } from "../pipeline/reply.ts";
+import { choiceParameter, idParameter, invalidQuery } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 import { callerOf } from "../pipeline/lists.ts";
@@ -78,7 +79,6 @@ export const getStatistics: Operation = {
   description:
     "Everything is counted in the minute in which it was recorded. Test events are not counted. A crash loses the counts of the last second.",
   replies: { 200: { description: "What was counted.", schema: Statistics, example: someStatistics } },
-  problems: ["not_found"],
 };
 
 const MINUTE = 60_000;
@@ -104,7 +104,8 @@ const Window = choiceParameter(
 
 const Endpoint = idParameter("endpoint", "ep", "Only attempts to this endpoint.");
 
-export function statisticsRoutes({ store }: ApiParts): Route[] {
+export function statisticsRoutes(parts: ApiParts): Route[] {
+  const { store } = parts;
   async function stats(call: Call): Promise<Reply> {
     const { principal, query, now } = call;
     const window = Window.read(query) ?? "1h";
@@ -114,8 +115,9 @@ export function statisticsRoutes({ store }: ApiParts): Route[] {
     const endpoint = Endpoint.read(query);
     const tenant = tenantToRead(principal, namedTenant(query));
     const asked = { tenant, ...(endpoint && { endpoint }), since, until, stepMs: step };
+    await requireNames(parts, tenant, { endpoint });
     const found = await store.statistics.period(asked, callerOf(call));
-    if (found === null) throw notFound();
+    if (found === null) throw invalidQuery("endpoint", "was removed just now", "unknown_endpoint");
     const seconds = (now - since) / 1000;
     return json(200, {
       window,

@@ -35,6 +35,7 @@ export function tenantList<Row extends TenantRow>(
 }
 
 /** A cursor goes on in the same list a minute later, although the events of another hour are counted then. */
-export function pageOfTenants({ since: _, ...page }: TenantQuery): PageQuery {
+export function pageOfTenants(query: TenantQuery): PageQuery {
+  const { since: _, ...page } = query;
   return page;
 }

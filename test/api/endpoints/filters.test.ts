@@ -31,14 +31,14 @@ describe("the filter of an endpoint", () => {
     const { api, register, patch, publish } = await serve();
     const id = await register({ filter: LARGE });
     expect((await api.get(`${PATH}/${id}`)).body.filter).toEqual(LARGE);
-    expect((await publish({ amount: 5, currency: "EUR" })).body.deliveries).toBe(0);
-    expect((await publish({ amount: 5000, currency: "EUR" })).body.deliveries).toBe(1);
+    expect((await publish({ amount: 5, currency: "EUR" })).body.delivery_count).toBe(0);
+    expect((await publish({ amount: 5000, currency: "EUR" })).body.delivery_count).toBe(1);
     const other = { data: { note: null } };
     expect((await patch(id, { filter: other })).body.filter).toEqual(other);
     expect((await patch(id, { description: "d" })).body.filter).toEqual(other);
-    expect((await publish({ note: null })).body.deliveries).toBe(1);
+    expect((await publish({ note: null })).body.delivery_count).toBe(1);
     expect((await patch(id, { filter: null })).body.filter).toBeNull();
-    expect((await publish({})).body.deliveries).toBe(1);
+    expect((await publish({})).body.delivery_count).toBe(1);
     expect((await api.get(`${PATH}/${await register()}`)).body.filter).toBeNull();
   });
 

@@ -57,7 +57,7 @@ describe("a test that is waited for", () => {
     api.clock.advance(1);
     const { status, body } = await answer;
     expect(status).toBe(202);
-    expect(body).toMatchObject({ id: claim.event, deliveries: 1 });
+    expect(body).toMatchObject({ id: claim.event, delivery_count: 1 });
     expect(api.watched.size).toBe(0);
   });
 

@@ -81,7 +81,7 @@ describe("an operator's event type", () => {
     expect((await api.post(EVENTS, { type: "order.created", data: {} })).status).toBe(422);
     await put("order.created");
     const { id } = (await register(["order.created"])).body;
-    expect((await api.post(EVENTS, { type: "order.created", data: { any: 1 } })).body.deliveries).toBe(1);
+    expect((await api.post(EVENTS, { type: "order.created", data: { any: 1 } })).body.delivery_count).toBe(1);
     const test = await api.post(`/v1/webhooks/${id}/test`, {});
     expect((await api.get(`${EVENTS}/${test.body.id}`)).body.data).toEqual(ORDER.sample);
     const { paths: _, webhooks } = (await api.get("/openapi.json")).body;
@@ -170,7 +170,7 @@ describe("an endpoint with a pattern", () => {
       data: ORDER.sample,
     });
     await put("order.created", { ...ORDER, archived: true });
-    expect((await api.post(EVENTS, { type: "order.created", data: {} })).body.deliveries).toBe(1);
+    expect((await api.post(EVENTS, { type: "order.created", data: {} })).body.delivery_count).toBe(1);
     expect((await register(["order.*", "*"])).status).toBe(201);
     await put("order.unused");
     expect((await api.request("DELETE", `${PATH}/order.unused`)).status).toBe(204);
@@ -200,7 +200,7 @@ describe("a type in use", () => {
     expect((await register(["goal.achieved", "order.created"])).body.errors).toMatchObject([
       { pointer: "/events/1", code: "archived_event_type" },
     ]);
-    expect((await api.post(EVENTS, { type: "order.created", data: {} })).body.deliveries).toBe(1);
+    expect((await api.post(EVENTS, { type: "order.created", data: {} })).body.delivery_count).toBe(1);
     const change = (method: string, body: object) => api.request(method, path, { body: JSON.stringify(body) });
     expect((await change("PATCH", { events: ["goal.achieved", "order.created"] })).status).toBe(200);
     const whole = { url: "https://example.com/h", events: ["order.created"] };

@@ -79,7 +79,7 @@ describe("a pattern of event types", () => {
     const api = await serve(await aStore());
     await api.post("/v1/webhooks", { url: "https://example.com/h", events: ["order.*"] });
     const { body } = await api.post(EVENTS, { type: "order.created", data: {} });
-    expect(body.deliveries).toBe(1);
+    expect(body.delivery_count).toBe(1);
   });
 });
 

@@ -49,7 +49,7 @@ describe("a break is", () => {
     ["/v1/webhooks post 201 is gone", ({ paths }) => delete paths[ENDPOINTS].post.responses[201]],
     ["201 header Location is gone", ({ paths }) => delete paths[ENDPOINTS].post.responses[201].headers.Location],
     ["409 is gone", ({ paths }) => delete paths[ENDPOINTS].post.responses[409]],
-    ["query event_type is gone", ({ paths }) => paths[ENDPOINTS].get.parameters.pop()],
+    ["query uid is gone", ({ paths }) => paths[ENDPOINTS].get.parameters.pop()],
     ["query limit is required", ({ components }) => (components.parameters.limit.required = true)],
     ["has a lower maximum", ({ components }) => (components.parameters.limit.schema.maximum = 50)],
     ['does not take "oldest" any more', ({ components }) => components.parameters.order.schema.enum.pop()],

@@ -25,7 +25,6 @@ describe("a publish", () => {
       type: "budget.exceeded",
       created_at: "2026-11-20T09:55:00.000Z",
       delivery_count: 0,
-      deliveries: 0,
     });
     expect(Buffer.from(fake.drafts[0]!.data).toString()).toBe(DATA);
     expect(api.accepted).toHaveLength(1);

@@ -54,8 +54,6 @@ class _Publication(TypedDict):
     created_at: str
     # How many endpoints it goes to.
     delivery_count: int
-    # The same number under its old name. Deprecated: use `delivery_count` instead.
-    deliveries: int
 
 
 class Publication(_Publication, total=False):
@@ -69,8 +67,6 @@ class _BatchedPublication(TypedDict):
     created_at: str
     # How many endpoints it goes to.
     delivery_count: int
-    # The same number under its old name. Deprecated: use `delivery_count` instead.
-    deliveries: int
 
 
 class BatchedPublication(_BatchedPublication, total=False):

@@ -120,8 +120,7 @@ export class Sources {
     if (sought.event !== undefined || sought.test === true || seeksResult(sought) || seeksLabel(sought)) return null;
     const { tenant, endpoint, types } = whose;
     if (sought.status === "unmatched") return types === null && endpoint === null ? this.#ofUnmatched(whose) : null;
-    if (sought.status === "failed")
-      return types === null ? this.#counted(whose, "failed") : null;
+    if (sought.status === "failed") return types === null ? this.#counted(whose, "failed") : null;
     if (sought.status !== undefined) return null;
     if (types !== null) return endpoint === null && of === "events" ? this.#ofTypes(whose, of) : null;
     if (endpoint !== null) return [OF_ENDPOINT(endpoint)];
