@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { basename, join, relative } from "node:path";
-import { build, transform, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { commandsTyped } from "../cli/completions/grammar.ts";
-import { SCRIPTS, START } from "../src/bundle.ts";
+import { DASHBOARD, SCRIPTS, START } from "../src/bundle.ts";
 import { THREADS } from "../src/thread.ts";
 import { copyAddons } from "./package/addons.ts";
 import { writeCompressed } from "./package/compressed.ts";
@@ -21,12 +21,8 @@ export interface Bundle {
   readonly version: string;
   /** The size of the directory in bytes. */
   readonly size: number;
-  /** esbuild's report on the program's files. */
-  readonly program: Metafile;
-  /** The same report for the parts that are compiled. */
-  readonly parts: Metafile;
-  /** The same report for the packages that few daemons need. */
-  readonly rare: Metafile;
+  /** esbuild's reports on the scripts. */
+  readonly scripts: Readonly<Record<keyof typeof SCRIPTS, Metafile>>;
   /** The same report for the threads. */
   readonly threads: readonly Metafile[];
   /** The same report for the portal. */
@@ -63,6 +59,7 @@ export async function bundle(
   const inParts = { __THREADS__: JSON.stringify(threads.files), __PORTAL__: JSON.stringify(portal.files) };
   const parts = await bundleModules("parts", PARTS, { ...define, ...inParts }, directory);
   const rare = await bundleModules("rare", [...RARE, ...RARE_MODULES], define, directory);
+  const dashboard = await bundleDashboard(define, directory);
   const program = await bundleProgram(define, directory);
   await bundleStart(define, directory);
   if (target === `${process.platform}-${process.arch}`) {
@@ -75,9 +72,7 @@ export async function bundle(
     directory,
     version: version!,
     size,
-    program,
-    parts,
-    rare,
+    scripts: { program, dashboard, parts, rare },
     threads: threads.metafiles,
     portal: portal.metafile,
     addons: addons.packages,
@@ -174,6 +169,31 @@ async function bundleModules(
   return metafile;
 }
 
+/**
+ * The dashboard is half of the program's source, and no other command needs it. In an ES module its layout can await
+ * its WebAssembly before anything that imports it.
+ */
+async function bundleDashboard(define: Record<string, string>, directory: string): Promise<Metafile> {
+  const { metafile, outputFiles } = await build({
+    ...common,
+    stdin: {
+      contents: `import * as dashboard from "./${DASHBOARD}"; $module.exports = dashboard;`,
+      resolveDir: root,
+    },
+    outfile: join(directory, "dashboard.cjs"),
+    write: false,
+    format: "esm",
+    define: { ...define, ...scriptsOwn },
+    plugins: [...common.plugins, required],
+    // If the source said `module`, it would be taken for CommonJS, which cannot await.
+    banner: { js: `(async function ${GIVEN} const $module = module;` },
+    footer: { js: "})" },
+  });
+  requireSelfContained(metafile);
+  writeCompressed(directory, "dashboard.cjs", ascii(outputFiles[0]!.text));
+  return metafile;
+}
+
 /** Leaves the program uncompressed, because every command would have to wait for it to be unpacked. */
 async function bundleProgram(define: Record<string, string>, directory: string): Promise<Metafile> {
   const { metafile, outputFiles } = await build({
@@ -181,7 +201,6 @@ async function bundleProgram(define: Record<string, string>, directory: string):
     entryPoints: ["cli/main.ts"],
     outfile: join(directory, SCRIPTS.program),
     write: false,
-    // In an ES module, the dashboard's layout can await its WebAssembly before anything that imports it.
     format: "esm",
     // This is a string, because every command would create the object.
     define: { ...define, ...scriptsOwn, __COMMANDS__: JSON.stringify(JSON.stringify(await commandsTyped())) },
@@ -218,13 +237,13 @@ function hex(unit: string): string {
 const compiledParts: Plugin = {
   name: "compiled-parts",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^\.\.?\/.*\.ts$/ }, ({ path, resolveDir, kind }) => {
+    onResolve({ filter: /^\.\.?\/.*\.tsx?$/ }, ({ path, resolveDir, kind }) => {
       const file = relative(root, join(resolveDir, path)).replaceAll("\\", "/");
-      const isPart = kind === "dynamic-import" && [...PARTS, ...RARE_MODULES].some((part) => part === file);
+      const isPart = kind === "dynamic-import" && [...PARTS, ...RARE_MODULES, DASHBOARD].some((part) => part === file);
       return isPart ? { path: file, namespace: "compiled" } : null;
     });
     onLoad({ filter: /.*/, namespace: "compiled" }, async ({ path }) => ({
-      contents: `export const { ${(await exportsOf(path)).join(", ")} } = $part(${JSON.stringify(path)});`,
+      contents: `export const { ${(await exportsOf(path)).join(", ")} } = ${path === DASHBOARD ? "await " : ""}$part(${JSON.stringify(path)});`,
     }));
   },
 };
@@ -363,19 +382,6 @@ const inkInEarnest: Plugin = {
   },
 };
 
-/**
- * Shortens the names in Ink's renderer: it is a fifth of the program, which every command reads, and nobody here needs
- * its names.
- */
-const shortReconciler: Plugin = {
-  name: "short-reconciler",
-  setup({ onLoad }) {
-    onLoad({ filter: /react-reconciler\.production\.js$/ }, async ({ path }) => ({
-      contents: (await transform(readFileSync(path, "utf8"), { minify: true })).code,
-    }));
-  },
-};
-
 const common = {
   absWorkingDir: root,
   bundle: true,
@@ -389,7 +395,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, unread, plainWarnings, bytesOfLlhttp, givenAddon, anyCaller, inkInEarnest, shortReconciler],
+  plugins: [unused, unread, plainWarnings, bytesOfLlhttp, givenAddon, anyCaller, inkInEarnest],
 } satisfies BuildOptions;
 
 if (import.meta.main) {

@@ -26,10 +26,17 @@ export function asset(name: string, directory = import.meta.dirname): Buffer {
 export const START = "webhookd.cjs";
 
 /**
- * The commands, the modules that only some of them load, and packages that few daemons need. Modules are keyed by name
- * or by their path in a checkout, and evaluated when first used.
+ * The commands, the dashboard, the modules that only some commands load, and packages that few daemons need. Modules
+ * are keyed by name or by their path in a checkout, and evaluated when first used.
  */
-export const SCRIPTS = { program: "program.cjs", parts: "parts.cjs.zst", rare: "rare.cjs.zst" } as const;
+export const SCRIPTS = {
+  program: "program.cjs",
+  dashboard: "dashboard.cjs.zst",
+  parts: "parts.cjs.zst",
+  rare: "rare.cjs.zst",
+} as const;
+/** The module that the dashboard's script exports. It is the only script that runs asynchronously. */
+export const DASHBOARD = "tui/main.tsx";
 type ScriptName = keyof typeof SCRIPTS;
 type Parts = Readonly<Record<string, () => unknown>>;
 /** Replaces `import()` in modules that scripts/build.ts writes. */
@@ -46,18 +53,23 @@ export function runProgram(directory = import.meta.dirname): ReadonlyMap<string,
   const scripts = new Map<string, Script>();
   const partsOf = (name: ScriptName, part?: Part): Part => {
     let parts: Parts | undefined;
-    return (path) => (parts ??= run(name, part) as Parts)[path]!();
+    return (path) => (parts ??= run(name, part).module.exports as Parts)[path]!();
   };
   const run = (name: ScriptName, part?: Part) => {
     const script = compiled(name, directory);
     scripts.set(name, script);
     const filename = join(directory, `${name}.cjs`);
     const module: { exports: unknown } = { exports: null };
-    const main = script.runInThisContext() as (...given: unknown[]) => unknown;
-    main(createRequire(filename), module, filename, directory, part);
+    const main = script.runInThisContext() as (...given: unknown[]) => Promise<void> | void;
+    return { module, ended: main(createRequire(filename), module, filename, directory, part) };
+  };
+  const dashboard = async () => {
+    const { module, ended } = run("dashboard");
+    await ended;
     return module.exports;
   };
-  run("program", partsOf("parts", partsOf("rare")));
+  const parts = partsOf("parts", partsOf("rare"));
+  run("program", (path) => (path === DASHBOARD ? dashboard() : parts(path)));
   return scripts;
 }
 

@@ -1,5 +1,6 @@
 /** Runs the reducer: carries out its effects, and passes it the results and the time. */
-import { ClientError, type Client } from "../src/client/client.ts";
+import type { Client } from "../src/client/client.ts";
+import { isClientError } from "../src/client/error.ts";
 import type { StreamMessage } from "../src/client/stream.ts";
 import { frameOf } from "./frame.ts";
 import type { KeyName } from "./keystrokes.ts";
@@ -247,7 +248,7 @@ export class Program {
 
 /** Returns the daemon's refusal, or the fact that it did not respond. Any other error is a bug and is thrown. */
 function problemOf(error: unknown): Problem {
-  if (!(error instanceof ClientError)) throw error;
+  if (!isClientError(error)) throw error;
   const { failure, code, message, hint = "", faults } = error;
   return { failure, code, message, hint, faults };
 }

@@ -14,13 +14,11 @@ export interface Package extends Locked {
 
 /** Returns each package once, sorted by name and version. */
 export function packagesIn(
-  ...bundles: readonly Pick<Bundle, "program" | "parts" | "rare" | "threads" | "portal" | "addons">[]
+  ...bundles: readonly Pick<Bundle, "scripts" | "threads" | "portal" | "addons">[]
 ): Package[] {
   const paths = new Set(bundles.flatMap(({ addons }) => addons));
-  for (const { outputs } of bundles.flatMap(({ program, parts, rare, threads, portal }) => [
-    program,
-    parts,
-    rare,
+  for (const { outputs } of bundles.flatMap(({ scripts, threads, portal }) => [
+    ...Object.values(scripts),
     ...threads,
     portal,
   ])) {

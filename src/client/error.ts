@@ -49,6 +49,14 @@ export class ClientError extends Error {
   }
 }
 
+/**
+ * Recognizes an error of any copy of this module. In the executable the dashboard is a script of its own, and the
+ * client that it is given is in another.
+ */
+export function isClientError(error: unknown): error is ClientError {
+  return error instanceof Error && error.name === "ClientError";
+}
+
 /** `name` is the daemon's name in messages. */
 export function notReached(name: string, error: NodeJS.ErrnoException, timedOut: boolean): ClientError {
   if (error.code === "EACCES" || error.code === "EPERM") {

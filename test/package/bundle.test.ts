@@ -8,7 +8,7 @@ import { json } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { bundle, type Bundle } from "../../scripts/build.ts";
-import { compiled, START } from "../../src/bundle.ts";
+import { compiled, DASHBOARD, START } from "../../src/bundle.ts";
 import { it as machineIt } from "../harness/process.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { caFile } from "../harness/tls.ts";
@@ -30,7 +30,7 @@ afterAll(() => rmSync(made.directory, { recursive: true, force: true }));
 function sourcesOf(source: string, lazy: boolean, seen = new Set<string>()): Set<string> {
   if (seen.has(source)) return seen;
   seen.add(source);
-  for (const { path, kind, external } of made.program.inputs[source]!.imports) {
+  for (const { path, kind, external } of made.scripts.program.inputs[source]!.imports) {
     if (!external && (kind !== "dynamic-import" || lazy)) sourcesOf(path, lazy, seen);
   }
   return seen;
@@ -116,12 +116,12 @@ describe("the bundle", () => {
       code: 2,
       stderr: expect.stringContaining("api.yaml:2:1: duplicated mapping key"),
     });
-    const others = [made.program, made.parts].flatMap(({ inputs }) => Object.keys(inputs));
+    const others = [made.scripts.program, made.scripts.parts].flatMap(({ inputs }) => Object.keys(inputs));
     expect(matches(new Set(others), /node_modules\/js-yaml\/|^cli\/types\/document\//)).toEqual([]);
   });
 
   it("reads nothing of the modules of Node that are slow to read as a whole, until something needs them", () => {
-    const imports = Object.values(made.program.inputs).flatMap((input) => input.imports);
+    const imports = Object.values(made.scripts.program.inputs).flatMap((input) => input.imports);
     const slow = /^(node:)?(https?|http2|tls|util|fs|crypto)$/;
     expect(imports.filter(({ kind, path }) => kind === "import-statement" && slow.test(path))).toEqual([]);
   });
@@ -132,11 +132,14 @@ describe("the bundle", () => {
   });
 
   machineIt("loads the packages that few daemons need when something needs them", async ({ machine }) => {
-    expect(matches(new Set(Object.keys(made.parts.inputs)), /node_modules\/(ajv|nodemailer|pg|prom-client)\//)).toEqual(
-      [],
-    );
     expect(
-      matches(new Set(Object.keys(made.rare.inputs)), /node_modules\/(pg|prom-client)\/lib\/(client|registry)\./),
+      matches(new Set(Object.keys(made.scripts.parts.inputs)), /node_modules\/(ajv|nodemailer|pg|prom-client)\//),
+    ).toEqual([]);
+    expect(
+      matches(
+        new Set(Object.keys(made.scripts.rare.inputs)),
+        /node_modules\/(pg|prom-client)\/lib\/(client|registry)\./,
+      ),
     ).toHaveLength(2);
     const settings = { METRICS_PUBLIC: "true" };
     const daemon = await machine.serve({ program: [process.execPath, join(made.directory, START)], settings });
@@ -158,18 +161,23 @@ describe("the bundle", () => {
   });
 
   it("never loads a screen for a command that draws none", () => {
-    const { imports } = made.program.inputs["cli/commands.ts"]!;
+    const { imports } = made.scripts.program.inputs["cli/commands.ts"]!;
     const commands = new Set(imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path));
     expect(commands.size).toBeGreaterThan(30);
     // Completions load the definition of every command, so the dashboard's definition must not load screens.
     expect(matches(sourcesOf(DRAWS, false), SCREEN)).toEqual([]);
-    expect(matches(sourcesOf(DRAWS, true), SCREEN)).not.toEqual([]);
+    expect([...sourcesOf(DRAWS, true)]).toContain(`compiled:${DASHBOARD}`);
+    const dashboard = new Set(Object.keys(made.scripts.dashboard.inputs));
+    expect(matches(dashboard, SCREEN)).not.toEqual([]);
+    // The program gives it a client. A second copy of the client would have other classes of errors.
+    expect(matches(dashboard, /^(cli|src\/client\/(client|exchange|stream))\b/)).toEqual([]);
+    expect(matches(new Set(Object.keys(made.scripts.program.inputs)), SCREEN)).toEqual([]);
     for (const command of commands) {
       if (command === DRAWS) continue;
       expect(matches(sourcesOf(command, true, new Set([DRAWS])), SCREEN), command).toEqual([]);
     }
     // The daemon is in a separate script.
-    const parts = new Set(Object.keys(made.parts.inputs));
+    const parts = new Set(Object.keys(made.scripts.parts.inputs));
     expect(matches(parts, SCREEN)).toEqual([]);
     expect(matches(parts, /node_modules\/(h3|better-sqlite3)\//)).not.toEqual([]);
     expect(sourcesOf("cli/daemon/serve.ts", true)).toContain("compiled:src/daemon.ts");
@@ -181,6 +189,7 @@ describe("the bundle", () => {
     const llhttp = "node_modules/undici/lib/llhttp/llhttp-wasm.js";
     expect(matches(sources, /node_modules\/undici\//)).toEqual([llhttp]);
     // The module is inlined as bytes. As a module it would export a Buffer that has a getter.
-    for (const { inputs } of [made.parts, ...made.threads]) expect(inputs[llhttp]?.format ?? "bytes").toBe("bytes");
+    for (const { inputs } of [made.scripts.parts, ...made.threads])
+      expect(inputs[llhttp]?.format ?? "bytes").toBe("bytes");
   });
 });
