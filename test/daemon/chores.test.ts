@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { Log } from "../../src/log.ts";
 import { startSchedule } from "../../src/daemon/chores.ts";
+import { partly } from "../harness/partly.ts";
 
 it("runs each chore on time, never twice at once, and reports which failed", async () => {
   vi.useFakeTimers({ now: new Date("2026-11-20T09:55:00.500Z") });
@@ -15,7 +16,7 @@ it("runs each chore on time, never twice at once, and reports which failed", asy
       { name: "goes on", pattern: each, run: () => void runs["goes on"]++ },
       { name: "later", pattern: "3 * * * * *", run: () => void runs.later++ },
     ],
-    { error } as unknown as Log,
+    partly<Log>({ error }),
   );
   await vi.advanceTimersByTimeAsync(2600);
   expect(runs).toEqual({ fails: 3, hangs: 1, "goes on": 3, later: 1 });

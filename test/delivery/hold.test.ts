@@ -9,6 +9,7 @@ import { addEndpoint, answered, draft, withoutCapacity, START } from "../store/f
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 import { around } from "../harness/store.ts";
+import { partly } from "../harness/partly.ts";
 
 const DUE = 100_000;
 const [DISABLED, OTHER] = ["https://disabled.example/", "https://other.example/"];
@@ -38,7 +39,7 @@ class House {
 
   /** Publishes events one by one as the API does: each is acknowledged before the next. */
   async publishToOther(count: number): Promise<void> {
-    const parts = { store: this.store, deliveries: this.dispatcher } as unknown as ApiParts;
+    const parts = partly<ApiParts>({ store: this.store, deliveries: this.dispatcher });
     for (let n = 0; n < count; n++) await publish(parts, [draft({ type: "goal.achieved" })], { now: START });
   }
 
@@ -110,7 +111,7 @@ describe("an endpoint that is disabled with 100,000 deliveries due", () => {
     const id = await addEndpoint(store, { url: DISABLED, maxInFlight: 1 });
     const house = new House(store, clock);
     await house.dispatcher.start();
-    const parts = { store: house.store, deliveries: house.dispatcher } as unknown as ApiParts;
+    const parts = partly<ApiParts>({ store: house.store, deliveries: house.dispatcher });
     await publish(parts, Array(900).fill(draft()), { now: START });
     await house.change(id, false);
     const sent = house.count(DISABLED);

@@ -5,6 +5,7 @@ import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import { addEndpoint, again, answered, draft, withoutCapacity, withCapacity, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
+import { partly } from "../harness/partly.ts";
 
 /** The attempts that an endpoint may have in flight, plus some that are on their way there. */
 const WINDOW = 256;
@@ -25,7 +26,7 @@ async function setUp(maxInFlight: number) {
     },
   });
   const committed: string[] = [];
-  const parts = { store, deliveries: dispatcher } as unknown as ApiParts;
+  const parts = partly<ApiParts>({ store, deliveries: dispatcher });
   const publishBatch = async (size: number) => {
     // Each commit has its own millisecond.
     clock.advance(1);

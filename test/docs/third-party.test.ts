@@ -27,14 +27,14 @@ const NOW = Math.floor(Date.now() / 1000);
 const EVENT = eventId(NOW * 1000, "0".repeat(16));
 const BODY = `{"id":"${EVENT}","type":"budget.exceeded","created_at":"2026-11-20T09:55:00.123Z","data":{"name":"café"}}`;
 
-const TARGET = {
+const TARGET = partly<Target>({
   url: "https://receiver.example/hook",
   signingSecret: SECRET,
   nextSigningSecret: null,
   privateKeys: [PRIVATE],
   signatures: ["hmac", "ed25519"],
   headers: {},
-} as unknown as Target;
+});
 
 /** The headers and the body of a request, as a receiver sees them. */
 function request(more: Partial<Target> = {}, at = NOW) {
@@ -209,6 +209,7 @@ asyncio.run(main())`,
     run: (dir) => ["env", `PYTHONPATH=${join(dir, "lib")}`, PYTHON, join(dir, "ask.py")],
   },
 ];
+import { partly } from "../harness/partly.ts";
 
 /** Returns the folder with the installed library, or the reason why it cannot be installed. */
 function installed({ install, files }: Library, at: number): { readonly dir: string } | { readonly fault: string } {

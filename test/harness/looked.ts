@@ -8,6 +8,7 @@ import { LIST_PLANS } from "../../src/store/postgres/engine/prepared.ts";
 import { PostgresReads } from "../../src/store/postgres/reads/reads.ts";
 import type { Page } from "../../src/store/store.ts";
 import { Cursors } from "../../src/store/lists/cursors.ts";
+import { partly } from "./partly.ts";
 
 export interface Looked {
   readonly shown: number;
@@ -52,12 +53,14 @@ export class LookedAt {
     const short: Queries = { rows: (sql, values) => this.#database.rows(sql, values) } as Queries;
     const database = { ...noting(short), lists: noting(lists) };
     const cursors = new Cursors(() => Buffer.alloc(9));
-    this.#reads = new PostgresReads({
-      database,
-      cursors,
-      clock: systemClock,
-      keys: new NodeKeys(0, 0),
-    } as unknown as Engine);
+    this.#reads = new PostgresReads(
+      partly<Engine>({
+        database,
+        cursors,
+        clock: systemClock,
+        keys: new NodeKeys(0, 0),
+      }),
+    );
   }
 
   static async at(url: string): Promise<LookedAt> {

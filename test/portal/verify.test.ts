@@ -13,6 +13,7 @@ import { spanText } from "../../src/portal/parts/span.ts";
 import { judge } from "../../src/portal/verify/judge.ts";
 import { isStandard, judgeStandard } from "../../src/portal/verify/judge-standard.ts";
 import { signBody, signStandard } from "../../src/portal/verify/signature.ts";
+import { partly } from "../harness/partly.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
 const BODY = '{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","data":{"n":1.10, "s":"é"}}';
@@ -179,7 +180,7 @@ describe("what is wrong with an attempt", () => {
       remote_address: null,
       phases,
     };
-    const advice = adviceOnAttempt({ ...attempt, error, status_code: null } as unknown as Attempt);
+    const advice = adviceOnAttempt(partly<Attempt>({ ...attempt, error, status_code: null }));
     expect(`${wrongText(advice)} ${advice.receiver} ${advice.customer}`).not.toMatch(/\[[a-z]+\]/);
   });
 });

@@ -15,6 +15,7 @@ import type { Acked } from "./invariants.ts";
 import { DEADLY } from "./network.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
+import { partly } from "../harness/partly.ts";
 
 export const TENANTS = ["default", "acme"];
 export const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
@@ -117,7 +118,7 @@ export class Application {
     }
     const process = this.#parts.process();
     if (process === null) return;
-    const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
+    const parts = partly<ApiParts>({ store: process.store, deliveries: process.dispatcher });
     publish(parts, request.drafts, { now: clock.now() }).then(
       (publications) => process.alive && this.#answered(request, publications),
       (error: unknown) => {

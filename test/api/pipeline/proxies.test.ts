@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import { Proxies } from "../../../src/api/pipeline/origin.ts";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
+import { partly } from "../../harness/partly.ts";
 
 const NETWORKS = ["10.0.0.0/8", "fd00::/8"];
 
 function request(remoteAddress: string | undefined, headers: Record<string, string>): IncomingMessage {
-  return { socket: { remoteAddress }, headers } as unknown as IncomingMessage;
+  return partly<IncomingMessage>({ socket: { remoteAddress }, headers });
 }
 
 function clientOf(remoteAddress: string | undefined, forwardedFor: string, networks = NETWORKS): string {

@@ -9,6 +9,7 @@ import type { AddressRules } from "../../../src/domain/network/address.ts";
 import { silentLog } from "../../../src/log.ts";
 import { claim } from "../../harness/egress.ts";
 import { unawaited } from "../../../src/domain/unawaited.ts";
+import { partly } from "../../harness/partly.ts";
 
 const TARGET = { endpoint: "ep_01", signingSecret: "old" } as Target;
 const ROTATED = { ...TARGET, signingSecret: "new" };
@@ -107,7 +108,7 @@ it("a thread that takes the place of a dead one has the settings before it has w
 it("a thread that takes the place of a dead one keeps to the rules of now, and so does the quarantine", () => {
   const { sending, threads } = aSending();
   unawaited(sending.setTarget(TARGET));
-  const rules = { denyCidrs: ["192.0.2.0/24"] } as unknown as AddressRules;
+  const rules = partly<AddressRules>({ denyCidrs: ["192.0.2.0/24"] });
   sending.setEgress(rules);
   expect(threads[0]!.messages.at(-1)).toEqual({ kind: "egress", rules });
   sending.send([claim()]);
