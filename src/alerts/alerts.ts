@@ -270,7 +270,9 @@ export class Alerts implements DeliveryWatcher {
   #causeOf({ endpoint, why }: { readonly endpoint: string; readonly why: Why }, since: number): object {
     const lastsMs = this.#parts.clock.now() - since;
     const { error, status } = why;
-    return { error, status_code: status, advice: adviceOn({ ...why, lastsMs }, { endpoint, attempt: null }) };
+    // An alert wakes up an operator, so it leaves out what the endpoint's owner reads.
+    const { owner: _, ...advice } = adviceOn({ ...why, lastsMs }, { endpoint, attempt: null });
+    return { error, status_code: status, advice };
   }
 
   async #whose(endpoint: string): Promise<object> {

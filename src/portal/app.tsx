@@ -1,5 +1,5 @@
 /** Opens a session with the key, and shows the screens in it. */
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { createClient, type Client } from "../client/client.ts";
 import type { ClientError } from "../client/error.ts";
 import type { Portal } from "../client/operations.ts";
@@ -8,6 +8,9 @@ import { Frame } from "./session/frame.tsx";
 import { dress } from "./session/dress.ts";
 import { Ended, Welcome } from "./session/gate.tsx";
 import { forgetKey, keepKey, takeKey } from "./session/key.ts";
+import { keepLeft, type Left, leftOf, readLeft } from "./session/left.ts";
+import { useHandedKeys } from "./session/renewal.ts";
+import { shownHash } from "./session/route.ts";
 import { SessionContext, type Session } from "./session/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Screens } from "./screens.tsx";
@@ -16,31 +19,52 @@ import { unawaited } from "../domain/unawaited.ts";
 /** A proxy may serve `/portal` under a path of its own. */
 const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
 
+/** Where requests go, and with which key. A new link replaces the key, and everything on the screen stays. */
+interface Access {
+  readonly url: URL;
+  key: string;
+}
+
 type Stage =
   | { readonly is: "empty"; readonly fault?: ClientError }
+  /** After a reload, the page still knows whose link has ended. */
+  | { readonly is: "left"; readonly left: Left }
   | { readonly is: "opening"; readonly key: string }
-  | { readonly is: "open"; readonly key: string; readonly portal: Portal }
-  | { readonly is: "ended"; readonly portal: Portal };
+  | { readonly is: "open"; readonly access: Access; readonly portal: Portal; readonly hasEnded: boolean };
+
+function firstStage(key: string | null): Stage {
+  if (key !== null) return { is: "opening", key };
+  const left = readLeft();
+  return left === null ? { is: "empty" } : { is: "left", left };
+}
 
 /** `first` is the key of the link that the page was opened with. */
 export function App({ first }: { first: string | null }) {
-  const [stage, setStage] = useState<Stage>(first === null ? { is: "empty" } : { is: "opening", key: first });
-  const open = useCallback((key: string) => setStage({ is: "opening", key }), []);
+  const [stage, setStage] = useState<Stage>(() => firstStage(first));
+  const latest = useRef(stage);
+  latest.current = stage;
+  const open = useCallback((key: string) => {
+    if (latest.current.is === "open") unawaited(renew(latest.current, key, setStage));
+    else setStage({ is: "opening", key });
+  }, []);
   useLinks(open);
+  const tell = useHandedKeys(open, stage.is === "open" ? stage : stage.is === "left" ? { left: stage.left } : null);
   useOpening(stage, setStage);
+  const key = stage.is === "open" && !stage.hasEnded && stage.portal.expires_at !== null ? stage.access.key : null;
+  useEffect(() => (key === null ? undefined : tell(key)), [tell, key]);
   const end = useCallback(() => {
     forgetKey();
-    setStage((now) => (now.is === "open" ? { is: "ended", portal: now.portal } : now));
+    setStage((now) => (now.is === "open" ? { ...now, hasEnded: true } : now));
   }, []);
   switch (stage.is) {
     case "empty":
       return <Welcome fault={stage.fault} open={open} />;
+    case "left":
+      return <Ended left={stage.left} keeps={false} />;
     case "opening":
       return <div className="opening" role="status" aria-label="Loading" />;
-    case "ended":
-      return <Ended portal={stage.portal} />;
     case "open":
-      return <Opened key={stage.key} token={stage.key} portal={stage.portal} end={end} />;
+      return <Opened key={idOf(stage.access)} {...stage} end={end} />;
   }
 }
 
@@ -49,7 +73,7 @@ function useLinks(open: (key: string) => void): void {
   useEffect(() => {
     const listener = () => {
       if (!location.hash.startsWith("#whk_")) return;
-      const key = takeKey();
+      const key = takeKey(shownHash());
       if (key !== null) open(key);
     };
     addEventListener("hashchange", listener);
@@ -63,18 +87,15 @@ function useOpening(stage: Stage, setStage: (stage: Stage) => void): void {
     if (key === null) return;
     const leaving = new AbortController();
     unawaited(
-      clientFor(key)
+      clientFor({ url: BASE, key })
         .call("getPortal", { signal: leaving.signal })
         .then(
-          (portal) => {
-            if (portal.expires_at !== null) keepKey(key);
-            dress(portal);
-            setStage({ is: "open", key, portal });
-          },
+          (portal) => setStage(opened(key, portal)),
           (fault: ClientError) => {
             if (leaving.signal.aborted) return;
+            const left = readLeft();
             if (fault.failure === "not_allowed") forgetKey();
-            setStage({ is: "empty", fault });
+            setStage(fault.failure === "not_allowed" && left !== null ? { is: "left", left } : { is: "empty", fault });
           },
         ),
     );
@@ -82,25 +103,63 @@ function useOpening(stage: Stage, setStage: (stage: Stage) => void): void {
   }, [key, setStage]);
 }
 
-function clientFor(key: string): Client {
-  return createClient({ url: BASE, key }, { version: "portal" });
+function opened(key: string, portal: Portal, access: Access = { url: BASE, key }): Stage {
+  access.key = key;
+  if (portal.expires_at !== null) keepKey(key);
+  keepLeft(leftOf(portal));
+  dress(portal);
+  return { is: "open", access, portal, hasEnded: false };
 }
 
-function Opened({ token, portal, end }: { token: string; portal: Portal; end: () => void }) {
+type Open = Extract<Stage, { is: "open" }>;
+
+/** A new link for the same endpoints goes on with the same screen, and with what was typed there. */
+async function renew({ access, portal: before }: Open, key: string, setStage: (stage: Stage) => void): Promise<void> {
+  try {
+    const portal = await clientFor({ url: BASE, key }).call("getPortal");
+    const isSame = portal.tenant === before.tenant && String(portal.endpoints) === String(before.endpoints);
+    setStage(opened(key, portal, isSame ? access : undefined));
+  } catch {
+    // A link that does not work changes nothing: the session goes on, or has ended.
+  }
+}
+
+function clientFor(access: Access): Client {
+  return createClient(access, { version: "portal" });
+}
+
+const ids = new WeakMap<Access, number>();
+let lastId = 0;
+
+/** Another access gets screens of its own. */
+function idOf(access: Access): number {
+  const id = ids.get(access) ?? ++lastId;
+  ids.set(access, id);
+  return id;
+}
+
+function Opened({ access, portal, hasEnded, end }: Open & { end: () => void }) {
   const [tenant, chooseTenant] = useState<string | undefined>();
-  const client: Client = useMemo(() => clientFor(token), [token]);
+  const client: Client = useMemo(() => clientFor(access), [access]);
   // Another tenant gets other responses, so old ones must not be shown again.
   const reads = useMemo(() => new Reads(client, end), [client, end]);
   const session: Session = useMemo(
     () => ({ portal, client, reads, tenant, chooseTenant }),
     [portal, client, reads, tenant],
   );
+  useEffect(() => {
+    if (hasEnded) reads.halt();
+    else reads.goOn();
+  }, [reads, hasEnded]);
   return (
     <SessionContext value={session}>
       <Notices>
-        <Frame end={end}>
-          <Screens />
-        </Frame>
+        {hasEnded && <Ended left={leftOf(portal)} keeps />}
+        <div hidden={hasEnded}>
+          <Frame hasEnded={hasEnded} end={end}>
+            <Screens />
+          </Frame>
+        </div>
       </Notices>
     </SessionContext>
   );

@@ -57,6 +57,19 @@ describe.each(["meaning", "receiver", "customer"] as const)("%s", (part) => {
   });
 });
 
+describe.each(["problem", "fix"] as const)("the %s that the endpoint's owner reads", (part) => {
+  const all = Object.entries(KINDS).map(([kind, { owner }]) => [kind, owner[part]] as const);
+
+  it.each(all)("is a sentence or two, for somebody who can edit the endpoint: %s", (_, text) => {
+    expect(text).toMatch(/^[A-Z].{15,130}\.$/);
+    expect(text).not.toMatch(/the receiver|tell us|give us|\[|paid for/i);
+  });
+
+  it("differs from kind to kind", () => {
+    expect(new Set(all.map(([, text]) => text)).size).toBe(all.length);
+  });
+});
+
 /** Statuses of the hostile receivers that share one advice, with the reason. */
 const ALIKE: Readonly<Record<string, string>> = {
   "401 403": "either is how a failed verification, or a firewall, refuses",

@@ -147,10 +147,14 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.evaluate(`location.hash = "#/${shown.endpoint}/verify"`);
     const code = page.getByRole("region", { name: "Code for Node" });
     await code.waitFor();
+    expect(await code.textContent()).toContain('from "standardwebhooks"');
+    await page.getByText("Recommended.").waitFor();
+    await page.getByRole("button", { name: "X-Acme-Signature", exact: true }).click();
     expect(await code.textContent()).toContain("the header X-Acme-Signature");
     for (const language of ["Python", "Go", "Java", "Ruby", "PHP"]) {
       await page.getByRole("button", { name: language, exact: true }).click();
       const region = page.getByRole("region", { name: `Code for ${language}` });
+      await region.waitFor();
       expect(await region.textContent()).toContain("the header X-Acme-Signature");
     }
     expect(await page.locator("main").textContent()).not.toContain("X-Service-Signature");

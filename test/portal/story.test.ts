@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
       .getByText(/next attempt in \d+\ss/)
       .first()
       .waitFor();
-    await page.getByText("Your server is unavailable.").waitFor();
+    await page.getByText("Your server says that it is unavailable").waitFor();
     await page
       .getByRole("link", { name: /budget.exceeded/ })
       .first()
@@ -94,8 +94,13 @@ describe.skipIf(!hasChromium)("a customer", () => {
       "https://app.example/settings",
     );
     await short.unrouteAll({ behavior: "ignoreErrors" });
+    // A reload does not forget where to get another link, and shows a customer nothing that is for operators.
     await short.reload();
-    await short.getByRole("heading", { name: "Open this page with a link" }).waitFor();
+    await short.getByRole("heading", { name: "This link has expired" }).waitFor();
+    expect(await short.getByRole("link", { name: /Back to/ }).getAttribute("href")).toBe(
+      "https://app.example/settings",
+    );
+    expect(await short.getByText("I run this service").count()).toBe(0);
     await short.context().close();
   });
 

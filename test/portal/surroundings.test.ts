@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   it("has the operator's name and logo, and its colour, darker where text could not be read", async () => {
     page = await site.open(await site.link(), { permissions: ["clipboard-read", "clipboard-write"] });
     await page.getByRole("link", { name: "Northwind & Søn" }).waitFor();
-    expect(await page.title()).toBe("Northwind & Søn");
+    expect(await page.title()).toBe("Endpoints · Northwind & Søn");
     await expect.poll(() => page.evaluate("document.querySelector('.brand img').naturalWidth")).toBe(48);
     const button = page.getByRole("link", { name: "Add an endpoint" }).first();
     const color = () => button.evaluate((one) => getComputedStyle(one).backgroundColor);

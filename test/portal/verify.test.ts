@@ -5,7 +5,6 @@ import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { adviceOnAttempt } from "../../src/client/advice.ts";
 import type { Attempt } from "../../src/client/operations.ts";
 import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
-import { wrongText } from "../../src/portal/delivery/words.ts";
 import { curlOf } from "../../src/portal/delivery/curl.ts";
 import { envelopeOf } from "../../src/portal/delivery/envelope.ts";
 import { indented } from "../../src/portal/parts/indented.ts";
@@ -181,7 +180,7 @@ describe("what is wrong with an attempt", () => {
       phases,
     };
     const advice = adviceOnAttempt(partly<Attempt>({ ...attempt, error, status_code: null }));
-    expect(`${wrongText(advice)} ${advice.receiver} ${advice.customer}`).not.toMatch(/\[[a-z]+\]/);
+    expect(`${advice.owner.problem} ${advice.owner.fix}`).not.toMatch(/\[[a-z]+\]/);
   });
 });
 

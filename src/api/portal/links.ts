@@ -127,6 +127,8 @@ export const Portal = titled(
       "The wait between each failure and the next attempt, in seconds: one number for each retry.",
     ),
     signature_header: described(v.string(), "`[signature] header`: the header that receivers verify."),
+    standard_webhooks: described(v.boolean(), "`[signature] standard_webhooks`: `webhook-signature` is sent too."),
+    held_seconds: described(Count, "How long deliveries of a disabled endpoint are held before they fail."),
   }),
 );
 
@@ -173,6 +175,8 @@ export const getPortal: Operation = {
         colors: { accent: "#2563eb" },
         retry_schedule: [30, 120, 600, 3600, 21_600, 86_400],
         signature_header: "X-Service-Signature",
+        standard_webhooks: true,
+        held_seconds: 604_800,
       },
     },
   },
@@ -251,6 +255,8 @@ async function show({ store, config, portal }: ApiParts, { principal }: Call): P
     colors: { accent: accent || null },
     retry_schedule: config.retry.delays.map((delay) => delay / 1000),
     signature_header: config.signature.header,
+    standard_webhooks: config.signature.standardWebhooks,
+    held_seconds: config.retention.held / 1000,
   });
 }
 

@@ -4,10 +4,11 @@ import { adviceOnAttempt } from "../../client/advice.ts";
 import { Code } from "../parts/code.tsx";
 import { Status } from "../parts/status.tsx";
 import { At } from "../parts/time.tsx";
-import { answerText, triggerText, wrongText } from "./words.ts";
+import { answerText, triggerText } from "./words.ts";
 
 export function AttemptRow({ attempt, open }: { attempt: Attempt; open: boolean }) {
   const { number, outcome, duration_ms: took, started_at: at } = attempt;
+  const { owner } = adviceOnAttempt(attempt);
   const tone = outcome === "succeeded" ? "good" : outcome === "failed" ? "bad" : "off";
   return (
     <li>
@@ -23,7 +24,7 @@ export function AttemptRow({ attempt, open }: { attempt: Attempt; open: boolean 
         <div className="stack">
           {outcome === "failed" && (
             <p className="quiet">
-              {wrongText(adviceOnAttempt(attempt))} {adviceOnAttempt(attempt).receiver}
+              {owner.problem} {owner.fix}
             </p>
           )}
           <AttemptAnswer attempt={attempt} />

@@ -12,6 +12,7 @@ import { Empty, Loading, Trouble } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
 import { At, Until } from "../parts/time.tsx";
 import { useCall, useCan, useRead, useSession } from "../session/session.ts";
+import { useTitle } from "../session/title.ts";
 import { AttemptRow } from "./attempt.tsx";
 import { curlOf } from "./curl.ts";
 import { envelopeOf } from "./envelope.ts";
@@ -24,6 +25,7 @@ const MOST_ATTEMPTS = 100;
 
 export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; delivery: string }) {
   const { value, fault, again } = useRead("getDelivery", { id: delivery }, id);
+  useTitle(value === undefined ? "Delivery" : `${value.type} · Delivery`);
   const { value: endpoint } = useRead("getEndpoint", { id }, id);
   const attempts = useRead("listDeliveryAttempts", { id: delivery, query: { limit: MOST_ATTEMPTS } }, id).value?.data;
   if (value === undefined) {
@@ -98,7 +100,6 @@ function Head({ delivery, endpoint }: { delivery: Delivery; endpoint: Endpoint |
           </div>
         )}
       </dl>
-      {why !== undefined && <p>{why.sentence}</p>}
     </div>
   );
 }

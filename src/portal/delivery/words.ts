@@ -1,5 +1,4 @@
 /** Words for deliveries and attempts. */
-import type { adviceOnAttempt } from "../../client/advice.ts";
 import type { Attempt, Delivery } from "../../client/operations.ts";
 import { causeText } from "../../domain/deliveries/attempt.ts";
 import type { Tone } from "../parts/status.tsx";
@@ -41,9 +40,4 @@ export function triggerText({ trigger, retry, round }: Attempt): string {
       if (retry === 0 || retry === null) return round === 1 ? "first attempt" : "replay";
       return `retry ${retry}`;
   }
-}
-
-/** Returns the cause of a failure. If a setting is the cause, `meaning` names it, so it is only for operators. */
-export function wrongText({ blame, meaning, customer }: ReturnType<typeof adviceOnAttempt>): string {
-  return blame === "the settings here" ? customer : meaning;
 }

@@ -11,6 +11,7 @@ import { Replays } from "../replay/replays.tsx";
 import { Secrets } from "../secrets/secrets.tsx";
 import { go } from "../session/route.ts";
 import { useCan, useRead } from "../session/session.ts";
+import { useTitle } from "../session/title.ts";
 import { Verify } from "../verify/verify.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { FailureNote } from "./failure-note.tsx";
@@ -28,6 +29,7 @@ const WORDS: Readonly<Record<Tab, string>> = {
 
 export function EndpointScreen({ id, tab }: { id: string; tab: string | undefined }) {
   const { value, fault, again } = useRead("getEndpoint", { id }, id);
+  useTitle(value === undefined ? "Endpoint" : shortUrl(value.url));
   if (fault?.failure === "not_found" && value === undefined) return <Gone />;
   if (value === undefined) return fault ? <Trouble fault={fault} again={again} /> : <Loading lines={6} />;
   if (fault?.failure === "not_found") return <Gone />;

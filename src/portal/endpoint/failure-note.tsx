@@ -1,10 +1,9 @@
 /** Shows the current failure of an endpoint, advice on it, and a link to replay its failed deliveries. */
-import type { EndpointWithHealth } from "../../client/operations.ts";
+import type { Attempt, EndpointWithHealth } from "../../client/operations.ts";
 import { standingOfEndpoint } from "../../client/standing.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
 import { counted } from "../../domain/wording.ts";
 import { HEALTH_COUNT_LIMIT } from "../../domain/endpoints/endpoint.ts";
-import { wrongText } from "../delivery/words.ts";
 import { ReplayFailed } from "../replay/replay-failed.tsx";
 import { useCan, useRead } from "../session/session.ts";
 
@@ -32,21 +31,32 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
   const { value } = useRead("listEndpointAttempts", { id, query }, id);
   const mayReplay = useCan("replay");
   const attempt = value?.data[0];
-  const advice = attempt && adviceOnAttempt(attempt);
-  // The text for customers may promise another attempt, which is true only while a delivery is pending.
-  const said = health.pending > 0 ? advice?.customer : advice && wrongText(advice);
+  const advice = attempt && adviceOnAttempt(attempt).owner;
   return (
     <div className="alert bad" aria-live="polite">
       <div>
         <p>
-          <strong>{said ?? "The latest attempts have failed."}</strong>
-          {health.pending === 0 && " Nothing is waiting for another attempt."}
+          <strong>{advice?.problem ?? "The latest attempts have failed."}</strong>{" "}
+          {health.pending > 0 ? "We keep trying." : "Nothing is waiting for another attempt."}
         </p>
-        {advice && <p>{advice.receiver}</p>}
+        {advice && <p>{advice.fix}</p>}
+        {attempt?.error === "redirect_not_followed" && <Target attempt={attempt} />}
         {health.failed > 0 && <p>{failedText(health.failed)} failed permanently and can be replayed.</p>}
       </div>
       {mayReplay && health.failed > 0 && <ReplayFailed endpoint={id} />}
     </div>
+  );
+}
+
+/** Shows where a redirect leads to, as far as the answer says it. */
+function Target({ attempt: { url, response_headers: headers } }: { attempt: Attempt }) {
+  const location = Object.entries(headers).find(([name]) => name.toLowerCase() === "location")?.[1];
+  const target = location === undefined ? null : URL.parse(location, url);
+  if (target === null) return null;
+  return (
+    <p>
+      It leads to <code>{target.href}</code>
+    </p>
   );
 }
 

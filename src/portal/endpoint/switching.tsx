@@ -6,9 +6,10 @@ import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Question } from "../parts/dialog.tsx";
 import { useNotice } from "../parts/notice.tsx";
+import { spanText } from "../parts/span.ts";
 import { Trouble } from "../parts/states.tsx";
 import { go } from "../session/route.ts";
-import { useCall } from "../session/session.ts";
+import { useCall, useSession } from "../session/session.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
 type Asking = "disable" | "enable" | "delete" | null;
@@ -46,6 +47,7 @@ interface Asked {
 
 function Disable({ endpoint, close }: Asked) {
   const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const { held_seconds: held } = useSession().portal;
   const disable = (whenDisabled: "hold" | "skip") =>
     act.run(async () => {
       await call("changeEndpoint", { id: endpoint.id, body: { enabled: false, when_disabled: whenDisabled } });
@@ -55,6 +57,7 @@ function Disable({ endpoint, close }: Asked) {
   return (
     <>
       <p>Nothing more is sent to it until you enable it. What should happen to its events until then?</p>
+      <p>Held events wait for at most {spanText(held * 1000)}. After that they fail, and can be replayed.</p>
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
         <Button onClick={close}>Cancel</Button>

@@ -105,9 +105,9 @@ function Came({ result }: { result: Attempt | "later" }) {
           <strong>
             {isGood
               ? `It arrived: your receiver answered ${result.status_code} after ${Math.round(result.duration_ms)} ms.`
-              : adviceOnAttempt(result).meaning}
+              : adviceOnAttempt(result).owner.problem}
           </strong>{" "}
-          {!isGood && adviceOnAttempt(result).receiver}
+          {!isGood && adviceOnAttempt(result).owner.fix}
         </p>
       </div>
       <AttemptAnswer attempt={result} />

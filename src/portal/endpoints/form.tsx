@@ -1,5 +1,5 @@
 /** The forms that add an endpoint and change one. */
-import { useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { flushSync } from "react-dom";
 import type { ClientError } from "../../client/error.ts";
 import type { Answers, Endpoint } from "../../client/operations.ts";
@@ -12,6 +12,7 @@ import { Loading, Trouble } from "../parts/states.tsx";
 import { Code } from "../parts/code.tsx";
 import { go } from "../session/route.ts";
 import { faultText, useCall, useCan, useRead, useSession } from "../session/session.ts";
+import { useTitle } from "../session/title.ts";
 import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
 import { HeadersField } from "./headers-field.tsx";
 import { SignaturesField } from "./signatures-field.tsx";
@@ -24,6 +25,7 @@ export function AddEndpoint() {
   const [added, setAdded] = useState<Added | null>(null);
   const { portal, tenant } = useSession();
   const call = useCall();
+  useTitle(added === null ? "Add an endpoint" : "The endpoint was added");
   if (added !== null) return <AddedScreen added={added} />;
   const send = async (body: object) => setAdded(await call("registerEndpoint", { body }));
   return (
@@ -45,6 +47,7 @@ export function EditEndpoint({ id }: { id: string }) {
   const { value, fault } = useRead("getEndpoint", { id }, id);
   const call = useCall();
   const say = useNotice();
+  useTitle("Edit the endpoint");
   if (value === undefined) return fault ? <Trouble fault={fault} /> : <Loading lines={6} />;
   const send = async (body: object) => {
     await call("changeEndpoint", { id, body });
@@ -92,8 +95,13 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
     unawaited(act.run(() => send(bodyOf(draft, first))));
   };
   const refused = (pointer: string) => refusalOf(act.fault, pointer);
+  const form = useRef<HTMLFormElement>(null);
+  // Whoever was refused begins at the first thing to mend.
+  useEffect(() => {
+    if (act.fault) form.current?.querySelector<HTMLElement>(WRONG)?.focus();
+  }, [act.fault]);
   return (
-    <form className="sheet" noValidate onSubmit={submit}>
+    <form className="sheet" noValidate onSubmit={submit} ref={form}>
       <UrlField url={draft.url} before={first} refusal={refused("/url")} change={(url) => change({ url })} />
       <TypesField chosen={draft.events} refusal={refused("/events")} change={(events) => change({ events })} />
       <FilterField
@@ -123,6 +131,8 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   );
 }
 
+const WRONG = '[aria-invalid="true"], [role="alert"]';
+
 /** The fields that show what the daemon says about them. */
 const OWN = ["/url", "/events", "/filter", "/headers", "/description", "/signatures"];
 
@@ -132,7 +142,7 @@ function Ending({ act, word, cancel }: Pick<FormProps, "word" | "cancel"> & { re
   return (
     <>
       {isElsewhere && (
-        <p className="alert bad" role="alert">
+        <p className="alert bad" role="alert" tabIndex={-1}>
           {faultText(fault)}
         </p>
       )}
@@ -193,9 +203,13 @@ type Added = Answers["registerEndpoint"];
 
 function AddedScreen({ added: { id, tenant, signing_secret: secret, signatures } }: { added: Added }) {
   const maySeeAgain = useCan("secrets");
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
   return (
     <div className="sheet">
-      <h1>The endpoint was added</h1>
+      <h1 tabIndex={-1} ref={heading}>
+        The endpoint was added
+      </h1>
       <p>
         Your receiver uses this signing secret to check that requests come from us. Keep it where your receiver keeps
         its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only this once."}

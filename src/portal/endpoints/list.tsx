@@ -9,6 +9,7 @@ import { Sparkline, type Bar } from "../parts/sparkline.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useCan, useRead, useSession } from "../session/session.ts";
+import { useTitle } from "../session/title.ts";
 import { shortUrl, standingWords } from "./standing.ts";
 
 const PAGE = 20;
@@ -16,6 +17,7 @@ const PAGE = 20;
 export function EndpointList() {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const { portal } = useSession();
+  useTitle("Endpoints");
   const { value, fault, again } = useRead("listEndpoints", { query: { limit: PAGE, cursor: cursors.at(-1) } });
   const mayAdd = useCan("manage") && portal.endpoints === null;
   if (value === undefined) return fault === undefined ? <Loading lines={5} /> : <Trouble fault={fault} again={again} />;

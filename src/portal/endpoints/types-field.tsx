@@ -55,7 +55,7 @@ export function TypesField({ chosen, refusal, change }: Props) {
         </ul>
       </details>
       {refusal && (
-        <p id="types-wrong" className="help wrong" role="alert">
+        <p id="types-wrong" className="help wrong" role="alert" tabIndex={-1}>
           {refusal}
         </p>
       )}

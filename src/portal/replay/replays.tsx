@@ -73,7 +73,7 @@ function JobCard({ job }: { job: Job }) {
         aria-valuenow={done + skipped}
       >
         <i className="good" style={part(delivered)} />
-        <i className="bad" style={part(failed)} />
+        <i className="warn" style={part(failed)} />
         <i className="off" style={part(skipped)} />
       </div>
       <p className="quiet number" role="status">

@@ -34,6 +34,7 @@ export class Reads {
   readonly #client: Client;
   readonly #entries = new Map<string, Entry>();
   readonly #ended: (error: ClientError) => void;
+  #isHalted = false;
 
   /** `ended` is called if the daemon refuses the key. */
   constructor(client: Client, ended: (error: ClientError) => void) {
@@ -75,6 +76,18 @@ export class Reads {
     }
   }
 
+  /** Reads nothing more, because the key has ended. */
+  halt(): void {
+    this.#isHalted = true;
+  }
+
+  /** There is a new key. */
+  goOn(): void {
+    if (!this.#isHalted) return;
+    this.#isHalted = false;
+    this.acted();
+  }
+
   /** Forgets all responses, for example to show another tenant. */
   clear(): void {
     for (const [key, entry] of this.#entries) {
@@ -114,6 +127,7 @@ export class Reads {
   async #read(entry: Entry): Promise<void> {
     entry.cancel?.();
     entry.cancel = null;
+    if (this.#isHalted) return;
     if (entry.loading) return void (entry.stale = true);
     entry.loading = true;
     entry.stale = false;

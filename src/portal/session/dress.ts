@@ -6,7 +6,6 @@ export function nameOf({ name }: Pick<Portal, "name">): string {
 }
 
 export function dress(portal: Portal): void {
-  document.title = nameOf(portal);
   const { accent } = portal.colors;
   if (accent === null || !/^#[0-9a-f]{6}$/i.test(accent)) return;
   const { style } = document.documentElement;

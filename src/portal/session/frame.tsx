@@ -4,15 +4,24 @@ import { after, now } from "../server/clock.ts";
 import { stayLive, type Liveness } from "../server/live.ts";
 import { useNow } from "../parts/time.tsx";
 import { spanText } from "../parts/span.ts";
+import { BackLink } from "./back-link.tsx";
 import { nameOf } from "./dress.ts";
+import { SOON_MS } from "./renewal.ts";
 import { useSession } from "./session.ts";
 import { TenantSwitch } from "./tenant-switch.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
 
-export function Frame({ end, children }: { end: () => void; children: ReactNode }) {
+interface Props {
+  readonly hasEnded: boolean;
+  readonly end: () => void;
+  readonly children: ReactNode;
+}
+
+export function Frame({ hasEnded, end, children }: Props) {
   const { portal } = useSession();
-  const liveness = useLive(end);
+  const liveness = useLive(hasEnded, end);
   useExpiry(portal.expires_at, end);
+  const back = portal.return_url;
   return (
     <>
       <a className="skip" href="#main" onClick={focusMain}>
@@ -24,6 +33,15 @@ export function Frame({ end, children }: { end: () => void; children: ReactNode 
             {portal.logo_url !== null && <img src={portal.logo_url} alt="" height={24} />}
             <span dir="auto">{nameOf(portal)}</span>
           </a>
+          {back !== null && (
+            <BackLink
+              className="back-out"
+              to={back}
+              label={`Back to ${portal.name === "" ? new URL(back).host : nameOf(portal)}`}
+            >
+              Back
+            </BackLink>
+          )}
           <span className="grow" />
           {portal.tenant === "*" && <TenantSwitch />}
           <LiveMark liveness={liveness} />
@@ -43,15 +61,16 @@ function focusMain(event: { preventDefault(): void }) {
   document.getElementById("main")!.focus();
 }
 
-function useLive(end: () => void): Liveness {
+function useLive(hasEnded: boolean, end: () => void): Liveness {
   const { client, reads, tenant } = useSession();
   const [liveness, setLiveness] = useState<Liveness>("connecting");
   useEffect(() => {
+    if (hasEnded) return;
     const leaving = new AbortController();
     const hearers = { changed: (endpoint: string | null) => reads.changed(endpoint), is: setLiveness, ended: end };
     unawaited(stayLive(client, { tenant }, hearers, leaving.signal));
     return () => leaving.abort();
-  }, [client, reads, tenant, end]);
+  }, [client, reads, tenant, hasEnded, end]);
   return liveness;
 }
 
@@ -78,8 +97,6 @@ function LiveMark({ liveness }: { liveness: Liveness }) {
   );
 }
 
-const SOON_MS = 5 * 60_000;
-
 function ExpiryBanner({ at, back }: { at: number; back: string | null }) {
   const left = at - useNow();
   if (left > SOON_MS || left <= 0) return null;
@@ -89,9 +106,9 @@ function ExpiryBanner({ at, back }: { at: number; back: string | null }) {
         {/* Screen readers must read this once, not every second. */}
         <span role="status">This link is about to expire.</span> <span>It works for {spanText(left)} more.</span>{" "}
         {back !== null && (
-          <a href={back} referrerPolicy="no-referrer">
+          <BackLink to={back} keeps>
             Get a new one
-          </a>
+          </BackLink>
         )}
       </div>
     </div>

@@ -3,8 +3,9 @@ import { useState, type FormEvent } from "react";
 import type { ClientError } from "../../client/error.ts";
 import { NEGLIGIBLE_MS, now } from "../server/clock.ts";
 import { Button } from "../parts/button.tsx";
+import { BackLink } from "./back-link.tsx";
 import { nameOf } from "./dress.ts";
-import type { Portal } from "../../client/operations.ts";
+import type { Left } from "./left.ts";
 
 export function Welcome({ fault, open }: { fault: ClientError | undefined; open: (key: string) => void }) {
   const refused = fault?.failure === "not_allowed";
@@ -65,10 +66,16 @@ function KeyForm({ open }: { open: (key: string) => void }) {
   );
 }
 
-export function Ended({ portal }: { portal: Portal }) {
-  const back = portal.return_url;
+interface EndedProps {
+  readonly left: Left;
+  /** True if the screen is kept, and a new link goes on with it. */
+  readonly keeps: boolean;
+}
+
+export function Ended({ left, keeps }: EndedProps) {
+  const back = left.return_url;
   // The daemon may have noticed the expiry first.
-  const expired = portal.expires_at !== null && Date.parse(portal.expires_at) <= now() + NEGLIGIBLE_MS;
+  const expired = left.expires_at !== null && Date.parse(left.expires_at) <= now() + NEGLIGIBLE_MS;
   return (
     <main className="gate">
       <div role="alert">
@@ -77,14 +84,20 @@ export function Ended({ portal }: { portal: Portal }) {
           {expired ? "Links to this page work only for a short time." : "It has expired, or it was revoked."} Your
           endpoints are not affected: events keep arriving, and anything you started continues.
         </p>
+        {keeps && (
+          <p>
+            What you typed here is kept. Open a new link in another tab of this browser, and this page goes on where you
+            were.
+          </p>
+        )}
       </div>
       {back === null ? (
         <p>Go back to the application you came from, and open a new link there.</p>
       ) : (
         <p>
-          <a className="button primary" href={back} referrerPolicy="no-referrer">
-            Back to {portal.name === "" ? "the application" : nameOf(portal)}
-          </a>
+          <BackLink className="button primary" to={back} keeps={keeps}>
+            Back to {left.name === "" ? "the application" : nameOf(left)}
+          </BackLink>
         </p>
       )}
     </main>

@@ -9,10 +9,11 @@
 const PLACE = "webhookd.key";
 const KEY = /^#(whk_[A-Za-z0-9_-]+)$/;
 
-export function takeKey(): string | null {
+/** `path` is the fragment that takes the place of the key. */
+export function takeKey(path = "#/"): string | null {
   const given = KEY.exec(location.hash)?.[1];
   if (given === undefined) return read();
-  history.replaceState(null, "", `${location.pathname}${location.search}#/`);
+  history.replaceState(null, "", `${location.pathname}${location.search}${path}`);
   forgetKey();
   return given;
 }

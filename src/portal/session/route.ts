@@ -1,14 +1,19 @@
 /** The route within the page is the fragment, such as `#/ep_…/dlv_…`. */
 import { useSyncExternalStore } from "react";
 
+let shown = "#/";
+
+/** The fragment of the screen. A link that is opened in this tab puts its key there for a moment. */
+export function shownHash(): string {
+  if (!location.hash.startsWith("#whk_")) shown = location.hash;
+  return shown;
+}
+
 export function usePath(): readonly string[] {
-  const hash = useSyncExternalStore(
-    (listener) => {
-      addEventListener("hashchange", listener);
-      return () => removeEventListener("hashchange", listener);
-    },
-    () => location.hash,
-  );
+  const hash = useSyncExternalStore((listener) => {
+    addEventListener("hashchange", listener);
+    return () => removeEventListener("hashchange", listener);
+  }, shownHash);
   return hash.replace(/^#\/?/, "").split("/").filter(Boolean);
 }
 

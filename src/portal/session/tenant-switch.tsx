@@ -1,32 +1,65 @@
 /** Lets an operator choose a tenant. */
+import { useState } from "react";
 import { go } from "./route.ts";
 import { useRead, useSession } from "./session.ts";
 
-/** Nobody reads a longer list of names. Other tenants can be opened by their own links. */
+/** Nobody reads a longer list of names. Beyond that, a name is typed. */
 const MANY = 100;
 
 export function TenantSwitch() {
   const { tenant, chooseTenant, reads } = useSession();
-  const { value } = useRead("listTenants", { query: { limit: MANY } });
+  const { value } = useRead("listTenants", { query: { limit: MANY, sort: "name" } });
   const names = value?.data.map(({ name }) => name) ?? [];
+  const choose = (name: string) => {
+    reads.clear();
+    chooseTenant(name === "" ? undefined : name);
+    go("");
+  };
   return (
     <label className="tenants">
       <span className="quiet">Tenant</span>
-      <select
-        value={tenant ?? ""}
-        onChange={({ target }) => {
-          reads.clear();
-          chooseTenant(target.value === "" ? undefined : target.value);
-          go("");
-        }}
-      >
-        <option value="">All</option>
-        {names.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
+      {value?.next_cursor == null ? (
+        <select value={tenant ?? ""} onChange={({ target }) => choose(target.value)}>
+          <option value="">All</option>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      ) : (
+        <TypedTenant names={names} chosen={tenant ?? ""} choose={choose} />
+      )}
     </label>
+  );
+}
+
+interface TypedProps {
+  readonly names: readonly string[];
+  readonly chosen: string;
+  readonly choose: (name: string) => void;
+}
+
+function TypedTenant({ names, chosen, choose }: TypedProps) {
+  const [typed, setTyped] = useState(chosen);
+  const settle = () => {
+    if (typed.trim() !== chosen) choose(typed.trim());
+  };
+  return (
+    <>
+      <input
+        list="tenant-names"
+        placeholder="All"
+        autoComplete="off"
+        spellCheck={false}
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+        onBlur={settle}
+        onKeyDown={({ key }) => key === "Enter" && settle()}
+      />
+      <datalist id="tenant-names">
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
   );
 }

@@ -1,9 +1,10 @@
-/** Shows how a receiver verifies requests, in six languages, by the secret or by the public key. */
+/** Shows how a receiver verifies requests, in six languages, by either signature with the secret or by the public key. */
 import { useState } from "react";
 import type { Endpoint } from "../../client/operations.ts";
 import { Choices } from "../parts/choices.tsx";
 import { Code } from "../parts/code.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
+import { LIBRARIES } from "./libraries.ts";
 import { useCan, useSession } from "../session/session.ts";
 
 type Signature = Endpoint["signatures"][number];
@@ -14,10 +15,8 @@ const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<Signature, Readonly
 /** The header that the snippets use. The endpoint may use another. */
 const NAMED = "X-Service-Signature";
 
-const SIGNATURES: readonly (readonly [signature: Signature, word: string])[] = [
-  ["hmac", "Signing secret"],
-  ["ed25519", "Public key"],
-];
+/** Either signature can be verified with the secret: the one with a timestamp, and the one of the body alone. */
+type Method = "standard" | Signature;
 
 const LANGUAGES: readonly (readonly [extension: string, word: string])[] = [
   [".mjs", "Node"],
@@ -29,25 +28,49 @@ const LANGUAGES: readonly (readonly [extension: string, word: string])[] = [
 ];
 
 export function VerifyingCode({ endpoint }: { endpoint: Endpoint }) {
-  const [chosen, choose] = useState<Signature>();
-  const signature = chosen ?? (endpoint.signatures.includes("ed25519") ? "ed25519" : "hmac");
+  const [chosen, choose] = useState<Method>();
+  const { signature_header: header, standard_webhooks: isStandardSent } = useSession().portal;
+  // The first one that this endpoint gets: the public key where it chose it, else the signature with a timestamp.
+  const secret = isStandardSent && endpoint.signatures.includes("hmac") ? "standard" : "hmac";
+  const method = chosen ?? (endpoint.signatures.includes("ed25519") ? "ed25519" : secret);
   const [language, setLanguage] = useState(LANGUAGES[0]![0]);
-  const { signature_header: header } = useSession().portal;
   const name = LANGUAGES.find(([extension]) => extension === language)![1];
+  const methods: readonly (readonly [Method, string])[] = [
+    ...(secret === "standard" ? ([["standard", "webhook-signature"]] as const) : []),
+    ["hmac", header],
+    ["ed25519", "Public key"],
+  ];
+  const code = method === "standard" ? LIBRARIES[language]! : SNIPPETS[method][language]!.replaceAll(NAMED, header);
   return (
     <>
-      <Choices label="Verify with" all={SIGNATURES} chosen={signature} choose={choose} />
-      {signature === "hmac" ? (
-        <p className="prose">
-          The header <code>{header}</code> is the HMAC-SHA256 of the raw body, in hexadecimal. The key is this
-          endpoint's signing secret as it is shown. Verify the bytes as they arrived, before anything parses them.
-        </p>
-      ) : (
-        <ByPublicKey endpoint={endpoint} />
-      )}
+      <Choices label="Verify with" all={methods} chosen={method} choose={choose} />
+      {method === "standard" && <Standard header={header} />}
+      {method === "hmac" && <OfBody header={header} />}
+      {method === "ed25519" && <ByPublicKey endpoint={endpoint} />}
       <Choices label="Language" all={LANGUAGES} chosen={language} choose={setLanguage} />
-      <Code text={SNIPPETS[signature][language]!.trim().replaceAll(NAMED, header)} label={`Code for ${name}`} />
+      <Code text={code.trim()} label={`Code for ${name}`} />
     </>
+  );
+}
+
+function Standard({ header }: { header: string }) {
+  return (
+    <p className="prose">
+      <strong>Recommended.</strong> <code>webhook-signature</code> follows Standard Webhooks. It covers{" "}
+      <code>webhook-id</code>, <code>webhook-timestamp</code> and the raw body, so the libraries also refuse an old
+      request that somebody recorded and sends again. <code>{header}</code> does not. Give the library this endpoint's
+      signing secret as it is shown, and the bytes as they arrived.
+    </p>
+  );
+}
+
+function OfBody({ header }: { header: string }) {
+  return (
+    <p className="prose">
+      <code>{header}</code> is the HMAC-SHA256 of the raw body, in hexadecimal. The key is this endpoint's signing
+      secret as it is shown. Verify the bytes as they arrived, before anything parses them. It says nothing about time:
+      a recorded request verifies again, so keep the ids of the events that you have handled.
+    </p>
   );
 }
 

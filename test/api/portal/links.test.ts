@@ -48,6 +48,8 @@ describe("a link", () => {
       colors: { accent: null },
       retry_schedule: SPECIFIED_LADDER.map((delay) => delay / 1000),
       signature_header: "X-Service-Signature",
+      standard_webhooks: true,
+      held_seconds: 604_800,
     });
     const sent = await api.post(`/v1/webhooks/${world.mine.ep}/test`, {}, { key: token(body) });
     expect(sent.status).toBe(202);
@@ -86,6 +88,13 @@ describe("a link", () => {
     const config = aConfig({ SIGNATURE_HEADER: "X-Acme-Signature" });
     const server = await ApiServer.start(await aStore(), { config });
     expect((await server.get("/v1/portal")).body.signature_header).toBe("X-Acme-Signature");
+  });
+
+  it("tells the page whether webhook-signature is sent, and how long deliveries are held", async () => {
+    const config = aConfig({ SIGNATURE_STANDARD_WEBHOOKS: "false", RETENTION_HELD: "36h" });
+    const server = await ApiServer.start(await aStore(), { config });
+    const { body } = await server.get("/v1/portal");
+    expect(body).toMatchObject({ standard_webhooks: false, held_seconds: 36 * 3600 });
   });
 
   it("begins with the address that is configured, else with that of the request", async () => {

@@ -1,0 +1,46 @@
+/**
+ * Hands the key of a new link to the other tabs of this browser whose link has ended, or is about to: whoever was filling
+ * in a form there opens a new link in another tab, and goes on where they were. Only pages of this daemon hear it.
+ */
+import { useCallback, useEffect, useRef } from "react";
+import type { Portal } from "../../client/operations.ts";
+import { now } from "../server/clock.ts";
+import type { Left } from "./left.ts";
+
+/** The page warns this long before a link ends. */
+export const SOON_MS = 5 * 60_000;
+
+interface Message {
+  readonly tenant: string;
+  readonly key: string;
+}
+
+type Needy = { readonly portal: Portal; readonly hasEnded: boolean } | { readonly left: Left } | null;
+
+/** `tell` hands a key over. `open` is called with a key from another tab, if this one needs it. */
+export function useHandedKeys(open: (key: string) => void, needy: Needy): (key: string) => void {
+  const latest = useRef(needy);
+  latest.current = needy;
+  const channel = useRef<BroadcastChannel>(undefined);
+  useEffect(() => {
+    const made = new BroadcastChannel("webhookd.portal");
+    channel.current = made;
+    made.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+      if (needs(latest.current, data)) open(data.key);
+    });
+    return () => made.close();
+  }, [open]);
+  return useCallback((key: string) => {
+    const { current } = latest;
+    if (current !== null && "portal" in current)
+      channel.current?.postMessage({ tenant: current.portal.tenant, key } satisfies Message);
+  }, []);
+}
+
+function needs(needy: Needy, { tenant, key }: Message): boolean {
+  if (needy === null || typeof key !== "string") return false;
+  if ("left" in needy) return needy.left.tenant === tenant;
+  const { portal, hasEnded } = needy;
+  const endsSoon = portal.expires_at !== null && Date.parse(portal.expires_at) - now() < SOON_MS;
+  return portal.tenant === tenant && (hasEnded || endsSoon);
+}
