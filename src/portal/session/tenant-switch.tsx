@@ -18,7 +18,7 @@ export function TenantSwitch() {
   return (
     <label className="tenants">
       <span className="quiet">Tenant</span>
-      {value?.next_cursor == null ? (
+      {(value?.next_cursor ?? null) === null ? (
         <select value={tenant ?? ""} onChange={({ target }) => choose(target.value)}>
           <option value="">All</option>
           {names.map((name) => (
