@@ -19,7 +19,7 @@ import { unawaited } from "../domain/unawaited.ts";
 /** A proxy may serve `/portal` under a path of its own. */
 const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
 
-/** Where requests go, and with which key. A new link replaces the key, and everything on the screen stays. */
+/** The address that requests go to, and the key they carry. A new link replaces the key, and the screen stays as it is. */
 interface Access {
   readonly url: URL;
   key: string;

@@ -1,6 +1,5 @@
 /**
- * What the page still says once its link has ended: whose it was, and where to get another. It stays in the tab, so that
- * a reload does not forget it.
+ * Remembers whose link has ended, and where to get another. It stays in the tab, so that a reload does not forget it.
  */
 import type { Portal } from "../../client/operations.ts";
 

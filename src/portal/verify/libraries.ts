@@ -1,4 +1,4 @@
-/** How the official libraries of Standard Webhooks verify `webhook-signature`, by the extension of the language. */
+/** Code that verifies `webhook-signature` with the official libraries of Standard Webhooks, by the language's extension. */
 export const LIBRARIES: Readonly<Record<string, string>> = {
   ".mjs": `// npm install standardwebhooks
 import { Webhook } from "standardwebhooks";
