@@ -66,7 +66,11 @@ export async function buildPortal(quality: number): Promise<Portal> {
 }
 
 /** The folders with the code that verifies signatures, a file for each language, by the kind of signature. */
-const SNIPPETS = { hmac: "docs/verify", ed25519: "docs/verify-ed25519" } as const;
+const SNIPPETS = {
+  hmac: "docs/verify",
+  standard: "docs/verify-standard",
+  ed25519: "docs/verify-ed25519",
+} as const;
 
 function snippetFiles(folder: string): readonly string[] {
   const names = readdirSync(join(root, folder)).filter((name) => /^verify\./i.test(name));

@@ -4,19 +4,17 @@ import type { Endpoint } from "../../client/operations.ts";
 import { Choices } from "../parts/choices.tsx";
 import { Code } from "../parts/code.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
-import { LIBRARIES } from "./libraries.ts";
 import { useCan, useSession } from "../session/session.ts";
 
 type Signature = Endpoint["signatures"][number];
-
-/** The files of docs/verify and docs/verify-ed25519 by extension, as JSON. scripts/portal.ts inserts them. */
-declare const __SNIPPETS__: string;
-const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<Signature, Readonly<Record<string, string>>>>;
-/** The header that the snippets use. The endpoint may use another. */
-const NAMED = "X-Service-Signature";
-
 /** Either signature can be verified with the secret: the one with a timestamp, and the one of the body alone. */
 type Method = "standard" | Signature;
+
+/** The files of docs/verify, docs/verify-standard and docs/verify-ed25519 by extension, as JSON. scripts/portal.ts inserts them. */
+declare const __SNIPPETS__: string;
+const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<Method, Readonly<Record<string, string>>>>;
+/** The header that the snippets use. The endpoint may use another. */
+const NAMED = "X-Service-Signature";
 
 const LANGUAGES: readonly (readonly [extension: string, word: string])[] = [
   [".mjs", "Node"],
@@ -40,7 +38,7 @@ export function VerifyingCode({ endpoint }: { endpoint: Endpoint }) {
     ["hmac", header],
     ["ed25519", "Public key"],
   ];
-  const code = method === "standard" ? LIBRARIES[language]! : SNIPPETS[method][language]!.replaceAll(NAMED, header);
+  const code = SNIPPETS[method][language]!.replaceAll(NAMED, header);
   return (
     <>
       <Choices label="Verify with" all={methods} chosen={method} choose={choose} />
