@@ -264,6 +264,11 @@ export const FIELDS = Object.entries(ASKED) as readonly [
   Asked<string, unknown, v.GenericSchema>,
 ][];
 
+/** The schemas of the fields that callers cannot set. */
+export const READ_ONLY: readonly (readonly [wire: string, shape: v.GenericSchema])[] = [...FIRST, ...LAST].map(
+  ({ wire, shape }) => [wire, shape],
+);
+
 /** The schemas of all fields as they are shown. */
 export const SHOWN = Object.fromEntries(ROWS.map(({ wire, shape }) => [wire, shape])) as {
   [Wire in Row["wire"]]: Of<Wire, "shape">;

@@ -14,9 +14,9 @@ import { archivedFault } from "../../domain/events/catalogue.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, type Principal } from "../pipeline/access.ts";
 import type { Call } from "../pipeline/route.ts";
-import { anObject, described, titled } from "../pipeline/shapes.ts";
+import { AnyObject, anObject, described, titled } from "../pipeline/shapes.ts";
 import { checked, Faults, type JsonObject, memberPointer, readJson } from "../pipeline/body.ts";
-import { FIELDS, MASKED, type RegistrationRules } from "./fields.ts";
+import { FIELDS, MASKED, READ_ONLY, type RegistrationRules, SHOWN } from "./fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,9 @@ export function registrationSchema(rules: RegistrationRules) {
 }
 
 export function readRegistration(body: Uint8Array, rules: RegistrationRules): EndpointSettings {
-  return settingsOf(readJson(body, registrationSchema(rules)));
+  const settings = settingsOf(readJson(body, registrationSchema(rules)));
+  keptHeaders(settings.headers, {});
+  return settings;
 }
 
 function registered(rules: RegistrationRules): Record<string, v.GenericSchema> {
@@ -59,7 +61,15 @@ function registered(rules: RegistrationRules): Record<string, v.GenericSchema> {
 
 /** Like a registration, but `enabled` may be left unchanged, and the path may contain the `uid`. */
 export type Replacement = Omit<EndpointSettings, "enabled" | "uid"> &
-  Partial<Pick<EndpointSettings, "enabled" | "uid">>;
+  Partial<Pick<EndpointSettings, "enabled" | "uid">> & { readonly id?: string; readonly tenant?: string };
+
+/** Ignored in a replacement, so that a caller can send back what it read, with its own changes. */
+const IGNORED = READ_ONLY.filter(([wire]) => wire !== "id" && wire !== "tenant");
+const SAME = "If you send back what you read: it must be that of the endpoint in the path.";
+
+function asRead(shape: v.GenericSchema, description: string): v.GenericSchema {
+  return v.optional(v.pipe(shape, v.metadata({ readOnly: true, description })));
+}
 
 export function replacementSchema(rules: RegistrationRules) {
   const { enabled: _, uid: __, ...entries } = registered(rules);
@@ -75,12 +85,18 @@ export function replacementSchema(rules: RegistrationRules) {
           "Needed only if the path contains an id. If you leave it out in that case, the endpoint loses its `uid`.",
         ),
       ),
+      id: asRead(SHOWN.id, SAME),
+      tenant: asRead(SHOWN.tenant, SAME),
+      ...Object.fromEntries(
+        [...IGNORED, ["health", AnyObject] as const].map(([wire, shape]) => [wire, asRead(shape, "Ignored.")]),
+      ),
     }),
   );
 }
 
 export function readReplacement(body: Uint8Array, rules: RegistrationRules): Replacement {
-  return settingsOf(readJson(body, replacementSchema(rules)));
+  const given = readJson(body, replacementSchema(rules)) as Fields & Pick<Replacement, "id" | "tenant">;
+  return { ...settingsOf(given), ...(given.id && { id: given.id }), ...(given.tenant && { tenant: given.tenant }) };
 }
 
 /**
@@ -89,13 +105,51 @@ export function readReplacement(body: Uint8Array, rules: RegistrationRules): Rep
  */
 export function replaced(
   call: Call,
-  given: Replacement,
-  before: Endpoint | null,
+  { id, tenant, ...given }: Replacement,
+  { settings, endpoint, owner }: Replaced,
   uid: string | null,
 ): EndpointSettings {
-  requireMatch(call, before);
-  return { ...given, uid, enabled: given.enabled ?? before?.enabled ?? DEFAULT_SETTINGS.enabled };
+  requireMatch(call, endpoint);
+  const faults = new Faults();
+  if (id !== undefined && id !== endpoint?.id) {
+    const other = endpoint === null ? "there is no such endpoint any more" : "is another endpoint than in the path";
+    faults.add("/id", "conflicting_fields", `${other}; leave it out`);
+  }
+  if (tenant !== undefined && tenant !== owner)
+    faults.add("/tenant", "conflicting_fields", "is another tenant than that of the endpoint; leave it out");
+  faults.throwAny();
+  const headers = keptHeaders(given.headers, settings?.headers ?? {}) as Record<string, string>;
+  const enabled = given.enabled ?? endpoint?.enabled ?? DEFAULT_SETTINGS.enabled;
+  const after = { ...given, headers, uid, enabled };
+  if (settings !== null) requireForMove(call.principal, settings, after);
+  return after;
 }
+
+/** What a replacement replaces. Null if there is no such endpoint yet. */
+interface Replaced {
+  readonly settings: EndpointSettings | null;
+  readonly endpoint: Endpoint | null;
+  readonly owner: string;
+}
+
+/**
+ * Puts the real values in the place of masked ones, so that what was read can be sent back. Throws `validation_failed`
+ * for a header that the endpoint does not have, because a receiver would refuse every event with a masked value.
+ */
+function keptHeaders(given: JsonObject, before: Readonly<Record<string, string>>): JsonObject {
+  const faults = new Faults();
+  const values = new Map(Object.entries(before).map(([name, value]) => [name.toLowerCase(), value]));
+  const kept = Object.entries(given).map(([name, value]) => {
+    if (value !== MASKED) return [name, value] as const;
+    const known = values.get(name.toLowerCase());
+    if (known === undefined) faults.add(memberPointer("/headers", name), "invalid_header", NOT_SHOWN);
+    return [name, known] as const;
+  });
+  faults.throwAny();
+  return Object.fromEntries(kept);
+}
+
+const NOT_SHOWN = `${MASKED} stands for a value that is not shown, and there is none to keep; give the value itself`;
 
 /** The fields as they are on the wire. A field that was left out is absent. */
 export type EndpointPatch = Fields & {
@@ -143,8 +197,10 @@ export function readChange(body: Uint8Array, rules: RegistrationRules): Endpoint
  * Applies a change. Null restores a field's default. Throws `validation_failed` if the result of a merge is refused.
  */
 export function changed(before: EndpointSettings, patch: EndpointPatch, rules: RegistrationRules): EndpointSettings {
+  const headers = patch.headers && keptHeaders(patch.headers, before.headers);
+  const asked: Fields = { ...patch, ...(headers && { headers }) };
   const after = FIELDS.map(([setting, field]) => {
-    const given = patch[field.wire];
+    const given = asked[field.wire];
     if (given === undefined) return [setting, before[setting]];
     if (given === null) return [setting, DEFAULTS[setting]];
     return [setting, field.merges?.(before[setting], given as JsonObject) ?? given];
@@ -192,17 +248,13 @@ function settingsOf(given: Fields): EndpointSettings {
   return Object.fromEntries(FIELDS.map(([setting, { wire }]) => [setting, given[wire]])) as unknown as EndpointSettings;
 }
 
-/** Header values are often credentials, so only a key with the scope `secrets` may set one. Null removes a header. */
+/**
+ * Header values are often credentials, so only a key with the scope `secrets` may set one. Null removes a header, and a
+ * masked value stays as it is.
+ */
 export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
-  const faults = new Faults();
-  // A caller that sends back the masked value it read would overwrite the real one, and receivers would refuse every
-  // event.
-  for (const [name, value] of Object.entries(headers)) {
-    const detail = `${MASKED} stands for a value that is not shown; give the value itself`;
-    if (value === MASKED) faults.add(memberPointer("/headers", name), "invalid_header", detail);
-  }
-  faults.throwAny();
-  if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
+  const isSet = (value: unknown) => value !== null && value !== MASKED;
+  if (allows(principal, "secrets") || !Object.values(headers).some(isSet)) return;
   throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
 }
 

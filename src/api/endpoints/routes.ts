@@ -229,7 +229,7 @@ async function replace(parts: ApiParts, call: Call): Promise<Reply> {
   const settings = (before: EndpointSettings, endpoint: Endpoint) => {
     requireSameUid(call.principal, before, given.uid ?? null);
     requireOffered(parts, given.events, before.events);
-    return replaced(call, given, endpoint, given.uid ?? null);
+    return replaced(call, given, { settings: before, endpoint, owner }, given.uid ?? null);
   };
   const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
   if (endpoint === null) throw notFound();
@@ -249,11 +249,11 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   const own = idAndSecret(parts, now);
   const { endpoint, isNew } = await store.endpoints.put(
     { ...own, tenant, uid },
-    (before) => {
+    (settings, endpoint) => {
       // The endpoint may have been deleted since the key was checked.
-      if (principal.endpoints !== null && !principal.endpoints.includes(before?.id ?? "")) throw notFound();
-      requireOffered(parts, given.events, before?.events ?? []);
-      return replaced(call, given, before, uid);
+      if (principal.endpoints !== null && !principal.endpoints.includes(endpoint?.id ?? "")) throw notFound();
+      requireOffered(parts, given.events, endpoint?.events ?? []);
+      return replaced(call, given, { settings, endpoint, owner: tenant }, uid);
     },
     config.endpoints.maxPerTenant,
     now,

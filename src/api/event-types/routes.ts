@@ -15,7 +15,8 @@ import {
   createEventType,
   deleteEventType,
   EventTypeDraft,
-  EventTypeSettings,
+  EventTypeReplacement,
+  type EventTypeSettings,
   getEventType,
   listEventTypes,
   MAX_TYPE_BYTES,
@@ -61,7 +62,7 @@ export function eventTypeRoutes(parts: ApiParts): Route[] {
       ...one,
       method: "PUT",
       access: "admin",
-      body: { maxBytes: MAX_TYPE_BYTES, schema: EventTypeSettings },
+      body: { maxBytes: MAX_TYPE_BYTES, schema: EventTypeReplacement },
       audit: "event_type.put",
       growth: GROWTH,
       operation: putEventType,
@@ -103,7 +104,11 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
 async function put(parts: ApiParts, call: Call): Promise<Reply> {
   requireEveryTenant(call.principal);
   const { id: name = "" } = call.params;
-  const given = readJson(call.body, EventTypeSettings);
+  const { name: written = name, source: _, deprecated_at: __, defined_in: ___, ...given } = readJson(call.body, EventTypeReplacement);
+  if (written !== name) {
+    const detail = "is another name than in the path; leave it out";
+    throw validationFailed([{ pointer: "/name", code: "conflicting_fields", detail }]);
+  }
   const { before, type } = await stored(parts, call, { name, given, pointer: "" }, () => {});
   return before === null ? added(type) : json(200, shown(type));
 }

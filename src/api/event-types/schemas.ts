@@ -169,7 +169,22 @@ export const EventTypeImported = titled(
   }),
 );
 
-export const EventTypeSettings = titled("EventTypeSettings", v.strictObject(SETTINGS));
+export const EventTypeSettings = v.strictObject(SETTINGS);
+
+const asRead = (shape: v.GenericSchema, description = "Ignored.") =>
+  v.optional(v.pipe(shape, v.metadata({ readOnly: true, description })));
+
+/** A caller can send back what it read, with its own changes. */
+export const EventTypeReplacement = titled(
+  "EventTypeSettings",
+  v.strictObject({
+    ...SETTINGS,
+    name: asRead(v.string(), "If you send back what you read: it must be the name in the path."),
+    source: asRead(v.string()),
+    deprecated_at: asRead(v.nullable(v.string())),
+    defined_in: asRead(v.string()),
+  }),
+);
 
 export const EventTypeDraft = titled(
   "EventTypeDraft",

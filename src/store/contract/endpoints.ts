@@ -41,11 +41,12 @@ export interface EndpointStore {
   ): Promise<Endpoint | null>;
   /**
    * Gives the endpoint with this uid the settings that `settingsOf` returns, or adds it, in one transaction: if several
-   * callers do so at the same time, only one of them adds it. Rejects like `add` and `update`.
+   * callers do so at the same time, only one of them adds it. `settingsOf` is like `ChangeSettings`, with nulls if there
+   * is no such endpoint. Rejects like `add` and `update`.
    */
   put(
     named: NamedEndpoint,
-    settingsOf: (before: Endpoint | null) => EndpointSettings,
+    settingsOf: (settings: EndpointSettings | null, before: Endpoint | null) => EndpointSettings,
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }>;

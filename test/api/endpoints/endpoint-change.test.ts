@@ -84,8 +84,8 @@ describe("changing an endpoint", () => {
     [{ events: ["budget.exceeded", "goal*"] }, "/events/1 invalid_events"],
     [{ headers: { host: "x" } }, "/headers/host invalid_header"],
     [{ headers: { "X-Object": {} } }, "/headers/X-Object invalid_header"],
-    // A header's value is shown as asterisks. A client that sent back the fields it read would lose the value.
-    [{ headers: { "X-Api-Key": "***", "X-More": "m" } }, "/headers/X-Api-Key invalid_header"],
+    // A masked value stays as it is, so there must be one.
+    [{ headers: { "X-Other": "***", "X-More": "m" } }, "/headers/X-Other invalid_header"],
     [
       { headers: Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`x-${at}`, "v"])) },
       "/headers invalid_header",

@@ -126,20 +126,19 @@ export class PostgresEndpoints implements EndpointStore {
 
   async put(
     named: NamedEndpoint,
-    settingsOf: (before: Endpoint | null) => EndpointSettings,
+    settingsOf: (settings: EndpointSettings | null, before: Endpoint | null) => EndpointSettings,
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }> {
     const put = await this.#engine.write(async (tx) => {
       const id = await idOf(tx, named.tenant, named.uid);
-      const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
       // Another node may delete the endpoint in between.
-      const updated = id === null ? null : await this.#rows.update(tx, null, id, change, "release", now);
+      const updated = id === null ? null : await this.#rows.update(tx, null, id, settingsOf, "release", now);
       if (id !== null && updated !== null) {
         await this.#tell(tx, id, updated.resumed);
         return updated;
       }
-      const endpoint = await this.#rows.add(tx, { ...settingsOf(null), ...named }, maxPerTenant, now);
+      const endpoint = await this.#rows.add(tx, { ...settingsOf(null, null), ...named }, maxPerTenant, now);
       return { endpoint, number: null, resumed: false };
     });
     if (put.number !== null && put.resumed)

@@ -97,16 +97,15 @@ export class SqliteEndpoints implements EndpointStore {
 
   async put(
     named: NamedEndpoint,
-    settingsOf: (before: Endpoint | null) => EndpointSettings,
+    settingsOf: (settings: EndpointSettings | null, before: Endpoint | null) => EndpointSettings,
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }> {
     const { endpoints, index, health } = this.#parts;
     const put = await this.#engine.commitOrRefuse(() => {
       const id = endpoints.idOf(named.tenant, named.uid);
-      const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
-      if (id !== null) return this.#heeding(id, () => endpoints.update(null, id, change, "release", now)!);
-      const settings = attempt(() => settingsOf(null));
+      if (id !== null) return this.#heeding(id, () => endpoints.update(null, id, settingsOf, "release", now)!);
+      const settings = attempt(() => settingsOf(null, null));
       return settings instanceof WebhookdError ? settings : endpoints.add({ ...settings, ...named }, maxPerTenant, now);
     });
     if (!("resumed" in put)) return { endpoint: put, isNew: true };
