@@ -33,11 +33,13 @@ export const portalLink = command({
       valueHint: "ep_…",
       description: "Only for this endpoint; may be given several times",
     },
+    "new-tenant": { type: "boolean", description: "Allow a tenant that has had nothing so far, for a new customer" },
     "return-url": { type: "string", valueHint: "URL", description: "Where the page's back link leads" },
     ...CLIENT,
   },
   examples: [
     "webhookd portal link acme",
+    "webhookd portal link initech --new-tenant",
     "webhookd portal link acme --can replay --expires 15m --endpoint ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
     "webhookd portal link '*' --json",
   ],
@@ -48,6 +50,7 @@ export const portalLink = command({
       can: readAbilities(args.can),
       expires_in: readSeconds(args.expires),
       ...(args.endpoint.length > 0 && { endpoints: args.endpoint }),
+      ...(args["new-tenant"] && { new_tenant: true }),
       ...(args["return-url"] !== undefined && { return_url: args["return-url"] }),
     };
     const made = await connect(args, io).call("createPortalLink", { body });

@@ -201,6 +201,8 @@ describe("webhookd portal link", () => {
     expect(await webhookd(io, "portal", "link", "acme", "--json", "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(JSON.parse(io.out)).toEqual(LINK);
     expect(daemon.seen[0]!.body).toEqual({ tenant: "acme", can: ["manage", "secrets"], expires_in: 3600 });
+    expect(await webhookd(io, "portal", "link", "initech", "--new-tenant", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(daemon.seen[1]!.body).toMatchObject({ tenant: "initech", new_tenant: true });
   });
 
   it.each([

@@ -34,12 +34,12 @@ export async function requireDelivery(
 }
 
 export interface UnknownName {
-  readonly name: keyof Names;
+  readonly name: Exclude<keyof Names, "tenant">;
   readonly code: FieldCode;
   readonly detail: string;
 }
 
-type NamedFilters = Omit<Names, "type"> & { readonly type?: string | readonly string[] | undefined };
+type NamedFilters = Pick<Names, "endpoint" | "event"> & { readonly type?: string | readonly string[] | undefined };
 type Parts = Pick<ApiParts, "store" | "catalogue">;
 
 /**
@@ -48,7 +48,7 @@ type Parts = Pick<ApiParts, "store" | "catalogue">;
 export async function unknownName(
   { store, catalogue: { types } }: Parts,
   tenant: string | null,
-  { type, ...others }: NamedFilters,
+  { type, endpoint, event }: NamedFilters,
 ): Promise<UnknownName | null> {
   for (const each of [type ?? []].flat()) {
     // In PostgreSQL no text contains a NUL, and a query with one fails.
@@ -56,8 +56,8 @@ export async function unknownName(
     const isKnown = types.has(each) || (mayBe && (await store.reads.unknownName(tenant, { type: each })) === null);
     if (!isKnown) return { name: "type", code: "unknown_event_type", detail: unknownType(each, types) };
   }
-  if (Object.values(others).every((value) => value === undefined)) return null;
-  switch (await store.reads.unknownName(tenant, others)) {
+  if (endpoint === undefined && event === undefined) return null;
+  switch (await store.reads.unknownName(tenant, { endpoint, event })) {
     case "endpoint":
       return { name: "endpoint", code: "unknown_endpoint", detail: "is not an endpoint that this key may see" };
     case "event":

@@ -5,12 +5,14 @@
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isTenant } from "../../domain/id.ts";
+import { nearest } from "../../domain/nearest.ts";
 import { PORTAL_SCOPES, type PortalScope } from "../../domain/caller.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { createdBefore, newToken } from "../daemon/keys.ts";
 import type { ApiParts } from "../parts.ts";
 import {
   allows,
+  DEFAULT_TENANT,
   EVERY_TENANT,
   namedTenant,
   oneTenant,
@@ -41,6 +43,13 @@ export const PortalLinkDraft = titled(
         ),
         v.check((name) => name === EVERY_TENANT || isTenant(name), "forbidden_char: must be a tenant's name or *"),
       ),
+    ),
+    new_tenant: v.optional(
+      described(
+        v.boolean(),
+        "Also make the link if the tenant has had no endpoint, no event and no key of its own so far, as a new customer has not. Otherwise such a name is taken for a typing error.",
+      ),
+      false,
     ),
     expires_in: v.optional(
       described(
@@ -214,6 +223,7 @@ async function create(parts: ApiParts, rate: LinkRate, call: Call): Promise<Repl
   if (principal.isPortal) throw new WebhookdError("forbidden", "the key of a portal link cannot create another link");
   const given = readJson(body, PortalLinkDraft);
   const tenant = tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant"));
+  if (!given.new_tenant) await requireTenant(parts, principal, tenant);
   const scopes = PORTAL_SCOPES.filter((scope) => scope === "read" || given.can.includes(scope));
   const missing = scopes.find((scope) => !allows(principal, scope));
   if (missing !== undefined) {
@@ -262,6 +272,24 @@ async function show({ store, config, portal }: ApiParts, { principal }: Call): P
 
 function abilityOf(principal: Principal): PortalScope[] {
   return PORTAL_SCOPES.filter((scope) => allows(principal, scope));
+}
+
+/** The number of tenants among which a mistyped one is looked for. */
+const MOST_COMPARED = 100;
+
+/** A link to a mistyped tenant would open an empty page. Throws `validation_failed`. */
+async function requireTenant({ store, shares, clock }: ApiParts, principal: Principal, tenant: string): Promise<void> {
+  const isNamed = principal.tenant === tenant || tenant === EVERY_TENANT || tenant === DEFAULT_TENANT;
+  if (isNamed || shares.has(tenant) || (await store.reads.unknownName(null, { tenant })) === null) return;
+  const known = { tenant: null, limit: MOST_COMPARED, order: "oldest", since: clock.now() } as const;
+  const { data } = await store.reads.listTenants(known);
+  const near = nearest(
+    tenant,
+    data.map(({ name }) => name),
+  );
+  const meant = near === null ? "" : `; did you mean ${near}?`;
+  const detail = `has had no endpoint, event or key of its own, so send new_tenant: true too if it is a new customer${meant}`;
+  throw validationFailed([{ pointer: "/tenant", code: "unknown_tenant", detail }]);
 }
 
 /** Throws `validation_failed` if one of the endpoints does not exist or belongs to another tenant. */

@@ -95,9 +95,10 @@ export interface ReadStore {
 
 /**
  * The names in a filter. Types belong to all tenants. Events and deleted endpoints are unknown once their rows have
- * been removed.
+ * been removed. A tenant is known once it has had an endpoint, an event or a key of its own.
  */
 export interface Names {
+  readonly tenant?: string | undefined;
   readonly type?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly event?: string | undefined;

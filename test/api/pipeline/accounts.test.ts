@@ -12,7 +12,7 @@ const LIST = "/v1/webhooks";
 async function serve(rate: string) {
   const api = await ApiServer.start(await aStore(), { config: aConfig({ SERVER_RATE_LIMIT: rate }) });
   const link = async (key: string, tenant: string) => {
-    const { status, body } = await api.post(LINKS, { tenant }, { key });
+    const { status, body } = await api.post(LINKS, { tenant, new_tenant: true }, { key });
     expect(status).toBe(201);
     return body.url.split("#")[1] as string;
   };

@@ -153,7 +153,7 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
     const keys = await many(CALLS, async () => id(await api.post("/v1/keys", { scopes: ["read"], tenant: "a" })));
     return (at) => api.request("DELETE", `/v1/keys/${keys[at]}`);
   },
-  "POST /v1/portal-links": post(fixed("/v1/portal-links"), { tenant: "a" }),
+  "POST /v1/portal-links": post(fixed("/v1/portal-links"), { tenant: "a", new_tenant: true }),
   "POST /v1/pause": post(fixed("/v1/pause"), { reason: "x" }),
   "POST /v1/resume": post(fixed("/v1/resume")),
   "POST /v1/nodes/:id/drain": post(fixed("/v1/nodes/n/drain")),

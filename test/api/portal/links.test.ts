@@ -55,6 +55,22 @@ describe("a link", () => {
     expect(sent.status).toBe(202);
   });
 
+  it("is for a tenant that there is, or for one that is said to be new", async () => {
+    await api.addKey(["read"], "initech");
+    for (const tenant of [world.tenant, "initech", "*", "default"]) expect((await make({ tenant })).status).toBe(201);
+    const { status, body } = await make({ tenant: "initehc" });
+    expect({ status, errors: body.errors }).toMatchObject({
+      status: 422,
+      errors: [{ pointer: "/tenant", code: "unknown_tenant" }],
+    });
+    expect(body.detail).toContain("new_tenant: true");
+    const mistyped = await make({ tenant: `${world.tenant}e` });
+    expect(mistyped.body.detail).toContain(`did you mean ${world.tenant}?`);
+    expect((await make({ tenant: "initehc", new_tenant: true })).body.tenant).toBe("initehc");
+    const own = await api.addKey(["read"], "hooli");
+    expect((await make({}, own)).body.tenant).toBe("hooli");
+  });
+
   it("is made so often at most by one key, and so many work at once", async () => {
     const config = aConfig({ LIMITS_PORTAL_LINKS_PER_HOUR: "4", LIMITS_PORTAL_LINKS: "6" });
     const server = await ApiServer.start(await aStore(), { config });

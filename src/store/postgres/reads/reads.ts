@@ -217,8 +217,18 @@ export class PostgresReads implements ReadStore {
     return pageOf(this.#engine, tenantWalk(this.#engine.database.lists, query), pageOfTenants(query));
   }
 
-  async unknownName(tenant: string | null, { type, endpoint, event }: Names): Promise<keyof Names | null> {
+  async unknownName(
+    tenant: string | null,
+    { tenant: owner, type, endpoint, event }: Names,
+  ): Promise<keyof Names | null> {
     const { database } = this.#engine;
+    if (owner !== undefined) {
+      const known = await database.rows(
+        `SELECT 1 FROM tenant WHERE name = $1 UNION ALL (SELECT 1 FROM api_key WHERE tenant = $1 AND portal IS NULL LIMIT 1)`,
+        [owner],
+      );
+      if (known.length === 0) return "tenant";
+    }
     if (type !== undefined) {
       const known = await database.rows("SELECT 1 FROM event_type WHERE name = $1", [type]);
       if (known.length === 0) return "type";

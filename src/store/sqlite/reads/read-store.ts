@@ -15,6 +15,7 @@ import type {
   TenantQuery,
   TenantSummary,
 } from "../../store.ts";
+import type { Statement } from "better-sqlite3";
 import type { WhyFacts } from "../../../domain/events/why.ts";
 import type { Choices } from "../endpoints/choices.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -35,12 +36,14 @@ export class SqliteReads implements ReadStore {
   readonly #parts: Parts;
   readonly #attempts: AttemptLists;
   readonly #why: Why;
+  readonly #key: Statement<[string]>;
 
   constructor(engine: Engine, parts: Parts) {
     this.#engine = engine;
     this.#parts = parts;
     this.#attempts = new AttemptLists(engine.db, parts);
     this.#why = new Why(engine.db, parts);
+    this.#key = engine.db.prepare("SELECT 1 FROM api_key WHERE tenant = ? AND portal IS NULL LIMIT 1");
   }
 
   async getEvent(tenant: string | null, id: string): Promise<EventView | null> {
@@ -87,13 +90,18 @@ export class SqliteReads implements ReadStore {
     return this.#parts.reader.ask("listEndpointAttempts", query, { caller });
   }
 
-  async unknownName(tenant: string | null, { type, endpoint, event }: Names): Promise<keyof Names | null> {
-    const { types, endpoints, events } = this.#parts;
+  async unknownName(
+    tenant: string | null,
+    { tenant: owner, type, endpoint, event }: Names,
+  ): Promise<keyof Names | null> {
+    const { tenants, types, endpoints, events } = this.#parts;
     return this.#engine.read(() => {
+      if (owner !== undefined && tenants.find(owner) === undefined && this.#key.get(owner) === undefined)
+        return "tenant";
       if (type !== undefined && types.find(type) === undefined) return "type";
       if (endpoint !== undefined) {
-        const owner = endpoints.tenantOf(endpoint);
-        if (owner === null || (tenant !== null && owner !== tenant)) return "endpoint";
+        const its = endpoints.tenantOf(endpoint);
+        if (its === null || (tenant !== null && its !== tenant)) return "endpoint";
       }
       return event !== undefined && events.find(tenant, event) === null ? "event" : null;
     });
