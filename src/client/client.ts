@@ -1,6 +1,8 @@
 /** A client of the daemon's HTTP API. Strings in its results are outside text. */
 import { type Answers, type Page, OPERATIONS, type OperationName } from "./operations.ts";
 import { nameOf, type Target, exchange, type Named } from "./exchange.ts";
+import { nearest } from "../domain/nearest.ts";
+import { ClientError } from "./error.ts";
 import { openStream, type StreamMessage, type StreamOptions } from "./stream.ts";
 
 export { ClientError, type ClientFailure } from "./error.ts";
@@ -52,7 +54,7 @@ const PAGE = 100;
 
 export function createClient(target: Target, options: ClientOptions): Client {
   const { version, timeoutMs = TIMEOUT_MS, keepAlive = false } = options;
-  const request = (operation: OperationName, json: boolean, ask: Ask = {}) => {
+  const request = async (operation: OperationName, json: boolean, ask: Ask = {}) => {
     const { method, path } = locate(operation, ask);
     const { id, body, idempotencyKey, signal } = ask;
     return exchange(target, {
@@ -91,11 +93,19 @@ export function createClient(target: Target, options: ClientOptions): Client {
 }
 
 function locate(operation: OperationName, { id, query = {} }: Pick<Ask, "id" | "query">) {
+  if (!Object.hasOwn(OPERATIONS, operation)) throw unknownOperation(operation);
   const [method, template] = OPERATIONS[operation].split(" ") as [string, string];
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   const path = template.replace("{id}", () => encodeURIComponent(id ?? ""));
   return { method, path: search.size === 0 ? path : `${path}?${search.toString()}` };
+}
+
+/** A program in JavaScript has no types that would notice. */
+function unknownOperation(name: string): ClientError {
+  const near = nearest(String(name), Object.keys(OPERATIONS));
+  const hint = near === null ? "GET /openapi.json of the daemon names all of them." : `Did you mean ${near}?`;
+  return new ClientError("usage", "unknown_operation", `there is no operation "${String(name)}"`, hint);
 }
 
 /** Returns the kind of object that an operation's `{id}` names, for messages. */

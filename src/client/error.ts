@@ -27,17 +27,15 @@ export class ClientError extends Error {
   readonly answered: Answered | null;
   /** The id in the request, if it was about one object. */
   readonly about: string | undefined;
+  /** True if the same request may succeed later. If not, something must be changed first. */
+  readonly retryable: boolean;
 
   constructor(
     failure: ClientFailure,
     code: string,
     message: string,
     hint?: string,
-    {
-      faults = [],
-      answered = null,
-      about,
-    }: { faults?: readonly Fault[]; answered?: Answered | null; about?: string | undefined } = {},
+    { faults = [], answered = null, about, retryable = mayPass(code, answered) }: Details = {},
   ) {
     super(message);
     this.failure = failure;
@@ -46,6 +44,7 @@ export class ClientError extends Error {
     this.faults = faults;
     this.answered = answered;
     this.about = about;
+    this.retryable = retryable;
   }
 }
 
@@ -55,6 +54,19 @@ export class ClientError extends Error {
  */
 export function isClientError(error: unknown): error is ClientError {
   return error instanceof Error && error.name === "ClientError";
+}
+
+interface Details {
+  readonly faults?: readonly Fault[];
+  readonly answered?: Answered | null;
+  readonly about?: string | undefined;
+  /** By default, the status decides: a proxy in front of the daemon says no more than that. */
+  readonly retryable?: boolean;
+}
+
+function mayPass(code: string, answered: Answered | null): boolean {
+  if (answered === null) return code === "unreachable";
+  return answered.status >= 500 || answered.status === 429 || answered.status === 408;
 }
 
 /** `name` is the daemon's name in messages. */
@@ -67,7 +79,7 @@ export function notReached(name: string, error: NodeJS.ErrnoException, timedOut:
   if (CERTIFICATE.test(code)) {
     const hint = "If an authority of your own signed it, name that one's certificate: NODE_EXTRA_CA_CERTS=FILE.";
     const message = `the certificate of the daemon at ${name} is not trusted here (${code})`;
-    return new ClientError("unreachable", "unreachable", message, hint);
+    return new ClientError("unreachable", "unreachable", message, hint, { retryable: false });
   }
   const reason = timedOut ? "no answer in time" : (REASONS[code] ?? error.code ?? error.message);
   const hint = "Is `webhookd serve` running there? Name another daemon: --socket PATH, or --url URL --key-file FILE.";
@@ -100,7 +112,7 @@ interface Asked {
 /** Reads a problem body (RFC 9457), which all errors of the daemon have. */
 export function refusal(answered: Answered, body: object, { keyFile, about }: Asked = {}): ClientError {
   const { status } = answered;
-  const { code, detail, title, errors } = body as Record<string, unknown>;
+  const { code, detail, title, errors, retryable } = body as Record<string, unknown>;
   const faults = (Array.isArray(errors) ? errors : []).map((fault: Record<string, unknown>) => ({
     pointer: String(fault.pointer),
     code: String(fault.code),
@@ -112,7 +124,12 @@ export function refusal(answered: Answered, body: object, { keyFile, about }: As
   const message = [what, ...others.map((fault) => `${nameOf(fault)}: ${fault.detail}`)].join("; ");
   const failure = failureOf(status);
   const hint = failure === "not_allowed" && keyFile !== undefined ? `The key in ${keyFile} was used.` : undefined;
-  return new ClientError(failure, String(code ?? "refused"), message, hint, { faults, answered, about });
+  return new ClientError(failure, String(code ?? "refused"), message, hint, {
+    faults,
+    answered,
+    about,
+    ...(typeof retryable === "boolean" && { retryable }),
+  });
 }
 
 /** Rewrites, for people, a detail that begins with the pointer of the first fault. */

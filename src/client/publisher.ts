@@ -54,10 +54,31 @@ export class PublishError extends ClientError {
   /** The events with their idempotency keys. */
   readonly events: readonly BatchItem[];
 
-  constructor({ failure, code, message, faults, answered }: ClientError, events: readonly BatchItem[]) {
-    const hint = "Publish its `events` again, with their idempotency keys: none of them is then published twice.";
-    super(failure, code, message, hint, { faults, answered });
+  constructor(error: ClientError, events: readonly BatchItem[]) {
+    const { failure, code, message, faults, answered, retryable } = error;
+    super(failure, code, message, hintOn(error), { faults, answered, retryable });
     this.events = events;
+  }
+}
+
+const AGAIN = "publish its `events` again, with their idempotency keys: none of them is then published twice";
+
+/** Says what to do before the events can be published. */
+function hintOn({ retryable, code, hint }: ClientError): string {
+  if (retryable) return `${AGAIN[0]!.toUpperCase()}${AGAIN.slice(1)}.`;
+  switch (code) {
+    case "unreachable":
+    case "not_allowed":
+      return `${hint ?? "Check the address of the daemon."} Then ${AGAIN}.`;
+    case "unauthorized":
+    case "forbidden":
+      return `Use a key with the scope \`publish\` for the tenant of the events. Then ${AGAIN}.`;
+    case "idempotency_mismatch":
+      return "Another event was published under this idempotency key: give this event a key of its own.";
+    case "payload_too_large":
+      return "Publish fewer or smaller events at a time.";
+    default:
+      return "Publishing the same events again fails in the same way: correct what the message names first.";
   }
 }
 
@@ -73,7 +94,7 @@ export function connect({ timeoutMs, giveUpAfterMs = GIVE_UP_AFTER_MS, ...place 
       } catch (error) {
         if (!(error instanceof ClientError)) throw error;
         const waitMs = waitAfter(tries, error);
-        if (!mayPass(error) || systemClock.monotonic() + waitMs > until) throw new PublishError(error, events);
+        if (!error.retryable || systemClock.monotonic() + waitMs > until) throw new PublishError(error, events);
         await pause(waitMs, signal);
       }
     }
@@ -93,12 +114,6 @@ export function connect({ timeoutMs, giveUpAfterMs = GIVE_UP_AFTER_MS, ...place 
       return data;
     },
   };
-}
-
-/** True if the same request may succeed later. Repeating it is safe, because of the idempotency key. */
-function mayPass({ code, answered }: ClientError): boolean {
-  if (answered === null) return code === "unreachable";
-  return answered.status >= 500 || answered.status === 429 || answered.status === 408;
 }
 
 /** The wait grows with each try and is random, so that callers do not all return at once. */

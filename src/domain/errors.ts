@@ -47,6 +47,22 @@ export const PROBLEMS = {
 
 export type ErrorCode = keyof typeof PROBLEMS;
 
+/** Errors that pass by themselves: the same request may succeed later. Any other must be changed first. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  "request_timeout",
+  "backup_running",
+  "rate_limited",
+  "internal",
+  "overloaded",
+  "shutting_down",
+  "storage_unavailable",
+  "storage_full",
+]);
+
+export function isRetryable(code: ErrorCode): boolean {
+  return PASSING.has(code);
+}
+
 /** Codes for a single field, in `errors[].code`. */
 export const FIELD_CODES = [
   "invalid_utf8",
@@ -73,6 +89,7 @@ export const FIELD_CODES = [
   "read_only_event_type",
   "unknown_endpoint",
   "unknown_event",
+  "unknown_tenant",
   "invalid_header",
   "invalid_idempotency_key",
   "url_invalid",

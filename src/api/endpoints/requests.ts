@@ -125,7 +125,7 @@ export function replaced(
   return after;
 }
 
-/** What a replacement replaces. Null if there is no such endpoint yet. */
+/** The endpoint that a replacement is for, before it. Null if there is none yet. */
 interface Replaced {
   readonly settings: EndpointSettings | null;
   readonly endpoint: Endpoint | null;

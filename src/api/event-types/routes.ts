@@ -104,7 +104,13 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
 async function put(parts: ApiParts, call: Call): Promise<Reply> {
   requireEveryTenant(call.principal);
   const { id: name = "" } = call.params;
-  const { name: written = name, source: _, deprecated_at: __, defined_in: ___, ...given } = readJson(call.body, EventTypeReplacement);
+  const {
+    name: written = name,
+    source: _,
+    deprecated_at: __,
+    defined_in: ___,
+    ...given
+  } = readJson(call.body, EventTypeReplacement);
   if (written !== name) {
     const detail = "is another name than in the path; leave it out";
     throw validationFailed([{ pointer: "/name", code: "conflicting_fields", detail }]);

@@ -2,7 +2,7 @@
  * Describes the answers of a route: the replies that its operation names, and the problems that follow from its rules.
  */
 import * as v from "valibot";
-import { type ErrorCode, FIELD_CODES, type FieldError, PROBLEMS } from "../../domain/errors.ts";
+import { type ErrorCode, FIELD_CODES, type FieldError, isRetryable, PROBLEMS } from "../../domain/errors.ts";
 import { RETRY_AFTER } from "../pipeline/reply.ts";
 import type { ReplyHeader, ReplyShape, Route } from "../pipeline/route.ts";
 import { described, id, titled } from "../pipeline/shapes.ts";
@@ -154,6 +154,10 @@ export const Problem = titled(
     status: v.pipe(v.number(), v.integer()),
     detail: described(v.string(), "What happened and what to do next, for a person to read."),
     code: described(v.picklist(CODES), "Stable, for programs to check."),
+    retryable: described(
+      v.boolean(),
+      "Whether the same request may succeed later. If not, change what `detail` and `errors` name first.",
+    ),
     errors: v.optional(described(v.array(FieldProblem), "The fields that are wrong, at most 20.")),
     request_id: described(id("req"), "The same id as in `X-Request-Id`; it is also in the daemon's log."),
   }),
@@ -223,6 +227,7 @@ export function exampleOf(code: ErrorCode): JsonObject {
     status: PROBLEMS[code].status,
     detail: DETAILS[code],
     code,
+    retryable: isRetryable(code),
     ...(fault !== undefined && { errors: [fault] }),
     request_id: "req_06fbqxvx8q1r2s3t4v5w6x7y8z",
   };

@@ -7,7 +7,7 @@ import { type Duplex, pipeline as connect, Readable } from "node:stream";
 import type { AuditAction } from "../../domain/caller.ts";
 import type { Damage } from "../../domain/endpoints/endpoint.ts";
 import { unawaited } from "../../domain/unawaited.ts";
-import { type ErrorCode, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
+import { type ErrorCode, isRetryable, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
 import { giveBack } from "../server/body-memory.ts";
 import type { Reject } from "../server/listener.ts";
 import { targetOf } from "../server/request-head.ts";
@@ -230,6 +230,7 @@ export function problem(error: WebhookdError, requestId: string, more: readonly 
     status,
     detail: error.detail,
     code: error.code,
+    retryable: isRetryable(error.code),
     ...(error.errors.length > 0 && { errors: error.errors }),
     request_id: requestId,
   };

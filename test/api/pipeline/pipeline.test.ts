@@ -37,6 +37,7 @@ describe("every answer", () => {
       status: 404,
       detail: expect.any(String),
       code: "not_found",
+      retryable: false,
       request_id: headers["x-request-id"],
     });
   });

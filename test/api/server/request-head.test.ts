@@ -158,7 +158,7 @@ describe("an exception in one exchange", () => {
       `${last ? "Connection: close\r\n" : ""}Content-Length: ${EVENT.length}\r\n\r\n${EVENT}`;
     const text = await sendRaw(api.port, request(false) + request(false) + request(true), () => false);
     expect([...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status)).toEqual(["202", "500", "202"]);
-    const id = /"code":"internal","request_id":"(\w+)"/.exec(text)![1];
+    const id = /"code":"internal","retryable":true,"request_id":"(\w+)"/.exec(text)![1];
     const lines = api.logged.filter(({ level }) => level === "error");
     expect(lines).toEqual([
       { level: "error", fields: expect.objectContaining({ request_id: id }), message: expect.any(String) },
