@@ -504,7 +504,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     return step;
   },
   async createPortalLink(walk) {
-    const step = { body: { tenant: "acme", can: ["replay"], return_url: "https://app.example.com" } };
+    const step = { body: { tenant: "acme", new_tenant: true, can: ["replay"], return_url: "https://app.example.com" } };
     await twice(walk, "createPortalLink", step);
     return step;
   },
