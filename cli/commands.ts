@@ -37,6 +37,22 @@ export const COMMANDS = {
     "Give a drained node its share of the endpoints again",
     async () => (await import("./nodes/drain-resume.ts")).nodesResume,
   ),
+  "outbox init": listed(
+    "Print the SQL that makes an outbox in your application's database",
+    async () => (await import("./outbox/init.ts")).outboxInit,
+  ),
+  "outbox status": listed(
+    "Show the outboxes, and why rows were set aside; exits 0 if all is well, else 8",
+    async () => (await import("./outbox/status.ts")).outboxStatus,
+  ),
+  "outbox retry": listed(
+    "Publish rows of an outbox that were set aside, once the cause is gone",
+    async () => (await import("./outbox/retry-drop.ts")).outboxRetry,
+  ),
+  "outbox drop": listed(
+    "Delete rows of an outbox that were set aside; this cannot be undone",
+    async () => (await import("./outbox/retry-drop.ts")).outboxDrop,
+  ),
   version: listed("Print the version", async () => (await import("./daemon/version.ts")).versionCommand),
   tui: listed(
     "Open the dashboard: watch deliveries, and replay or fix what fails",
@@ -287,6 +303,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   deliveries: "One event for one endpoint: inspect, attempt, cancel",
   attempts: "One request made for a delivery, and what came back",
   jobs: "Bulk work on many deliveries, at a steady pace",
+  outbox: "Tables of applications that events are published from",
   nodes: "The processes that share one store in PostgreSQL",
   keys: "API keys",
   "signing-keys": "The keys of tenants that sign with Ed25519",
@@ -299,7 +316,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
 
 /** Sections of the overview, each with the first words of its commands. */
 export const PURPOSES: readonly { readonly title: string; readonly words: readonly string[] }[] = [
-  { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume", "nodes"] },
+  { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume", "nodes", "outbox"] },
   { title: "FAILED DELIVERIES", words: ["tui", "failures", "why", "replay", "jobs"] },
   { title: "ENDPOINTS AND EVENTS", words: ["endpoints", "events", "types", "deliveries", "attempts"] },
   { title: "BUILDING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError, type Mistake } from "./config/mistake.ts";
+import { OUTBOX } from "./config/outboxes.ts";
 import { EGRESS_TENANTS, EVENT_TYPES, TENANTS } from "./config/tables.ts";
 import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket, type ConfigInputs } from "./config/inputs.ts";
 import {
@@ -18,6 +19,7 @@ import { printDuration } from "./config/units.ts";
 import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/network/address.ts";
 import { isLoopback, type UrlPolicy } from "./domain/network/url.ts";
 import type { EventType } from "./domain/events/event-type.ts";
+import type { OutboxSettings } from "./domain/outbox/outbox.ts";
 import type { TenantShare } from "./domain/time/timetable.ts";
 import { mayBeReplaced } from "./domain/utf8.ts";
 
@@ -48,6 +50,8 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
   readonly eventTypes: readonly EventType[];
   /** `[tenants.NAME]` */
   readonly tenants: ReadonlyMap<string, TenantShare>;
+  /** `[[outbox]]` */
+  readonly outboxes: readonly OutboxSettings[];
   readonly dev: boolean;
   /** With `--paused`, sending is paused from the start until it is resumed. */
   readonly paused: boolean;
@@ -81,14 +85,14 @@ export interface Reread {
   /** The configuration from now on: the current one with the changes that need no restart. */
   readonly config: Config;
   readonly changed: readonly (SettingName | typeof EVENT_TYPES | typeof EGRESS_TENANTS | typeof TENANTS)[];
-  readonly needsRestart: readonly SettingName[];
+  readonly needsRestart: readonly (SettingName | typeof OUTBOX)[];
 }
 
 /** Throws a ConfigError, as at a start, if the new configuration as a whole is not usable. */
 export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   const next = loadConfig(inputs, current.file);
   const changed: Reread["changed"][number][] = [];
-  const needsRestart: SettingName[] = [];
+  const needsRestart: Reread["needsRestart"][number][] = [];
   const taken: Partial<Record<SettingName, unknown>> = {};
   for (const setting of SETTINGS) {
     const name = nameOf(setting);
@@ -108,7 +112,13 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   if (!isDeepStrictEqual(current.eventTypes, eventTypes)) changed.push(EVENT_TYPES);
   if (!isDeepStrictEqual(current.egress.tenants, egressTenants)) changed.push(EGRESS_TENANTS);
   if (!isDeepStrictEqual(current.tenants, tenants)) changed.push(TENANTS);
-  return { config: build({ settings, eventTypes, egressTenants, tenants, file }, inputs), changed, needsRestart };
+  if (!isDeepStrictEqual(current.outboxes, next.outboxes)) needsRestart.push(OUTBOX);
+  const { outboxes } = current;
+  return {
+    config: build({ settings, eventTypes, egressTenants, tenants, outboxes, file }, inputs),
+    changed,
+    needsRestart,
+  };
 }
 
 function isSameScheme(one: Config, other: Config): boolean {
@@ -154,7 +164,7 @@ function ladder(delays: readonly number[]): string {
 }
 
 function build(
-  { settings, eventTypes, egressTenants, tenants, file }: Omit<LoadedSettings, "origins">,
+  { settings, eventTypes, egressTenants, tenants, outboxes, file }: Omit<LoadedSettings, "origins">,
   inputs: ConfigInputs,
 ): Config {
   const sections = sectionsOf(settings);
@@ -185,6 +195,7 @@ function build(
     },
     eventTypes,
     tenants,
+    outboxes,
     dev,
     paused,
     settings,

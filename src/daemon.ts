@@ -21,6 +21,7 @@ import { Feed } from "./feed/feed.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { giveBackMemory, loadKoffi, nativeBinding } from "./native.ts";
+import type { Outboxes, OutboxesParts } from "./outbox/outboxes.ts";
 import type { Store } from "./store/store.ts";
 import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
@@ -120,7 +121,9 @@ async function join(config: Config, parts: GivenParts) {
   const backups = new Backups({ ...own, rules: () => reloaded.backup, onFailed });
   const damagedEndpoints = new DamagedEndpoints({ ...own, onFound: (endpoint) => alerts.damaged(endpoint) });
   const damaged = () => damagedEndpoints.all;
-  const metrics = new Metrics({ ...own, deliveries: dispatcher, damaged, version });
+  const outboxes = await openOutboxes(config, { ...own, catalogue, deliveries: dispatcher });
+  const readers = outboxes?.readers ?? [];
+  const metrics = new Metrics({ ...own, deliveries: dispatcher, damaged, outboxes: () => readers, version });
   const phase: { now: "serving" | "draining" | "stopped" } = { now: "serving" };
   const joined = { ...own, config, catalogue, feed, metrics };
   const api = createApi({
@@ -131,6 +134,7 @@ async function join(config: Config, parts: GivenParts) {
     phase,
     backups,
     damaged,
+    outboxes: readers,
     peers: new Peers({ loadKoffi: () => loadKoffi(config.data.dir), log, platform: process.platform }),
     departures: reloaded.departures,
     running: reloaded.running,
@@ -139,9 +143,10 @@ async function join(config: Config, parts: GivenParts) {
     shares: reloaded.shares,
   });
   const memory = new MemoryWatch({ cpuMs, giveBack: () => giveBackMemory(config.data.dir) });
-  const chores = choresOf({ ...own, dispatcher, alerts, backups, catalogue, damagedEndpoints, memory, reloaded });
+  const watched = { alerts, backups, catalogue, damagedEndpoints, memory, outboxes, reloaded };
+  const chores = choresOf({ ...own, ...watched, dispatcher });
   const opening = { startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null, fault, ending };
-  return { ...joined, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
+  return { ...joined, ...opening, reloaded, alerts, dispatcher, outboxes, phase, api, chores, schedule };
 }
 
 /** Takes over what the last process left, begins to send, and opens the listeners of the API. */
@@ -177,10 +182,11 @@ async function refusalOf(error: unknown, { data }: Config): Promise<unknown> {
 }
 
 function run(joined: JoinedParts, front: Front): Daemon {
-  const { alerts, catalogue, chores, clock, dispatcher, log, metrics, phase, reloaded, store } = joined;
+  const { alerts, catalogue, chores, clock, dispatcher, log, metrics, outboxes, phase, reloaded, store } = joined;
   const [url, socket] = [front.tcp.url, front.socket?.url ?? null];
   const running = joined.schedule(chores, log);
   metrics.loopDelay.start();
+  outboxes?.start();
   log.info({ url, socket, version }, "listening");
 
   let stopped: Promise<void> | null = null;
@@ -191,6 +197,8 @@ function run(joined: JoinedParts, front: Front): Daemon {
     metrics.loopDelay.stop();
     joined.ending.abort();
     joined.feed.end();
+    // Nothing may be published once the store is closed.
+    await outboxes?.stop();
     await dispatcher.stop();
     // The next start sends alerts about the failures so far.
     await alerts.end();
@@ -242,6 +250,17 @@ function deliveryRules({ endpoints, limits, retry }: Config) {
     loadedBytes: limits.inFlightBytes,
     autoDisable: { onGone: endpoints.disableOnGone, afterMs: endpoints.disableAfter },
   };
+}
+
+/** Few daemons read an outbox, so do not load its code for the others. */
+async function openOutboxes(
+  config: Config,
+  parts: Pick<OutboxesParts, "catalogue" | "clock" | "deliveries" | "log" | "store">,
+): Promise<Outboxes | null> {
+  if (config.outboxes.length === 0) return null;
+  const { Outboxes } = await import("./outbox/outboxes.ts");
+  const { maxEventBytes } = config.server;
+  return new Outboxes(config.outboxes, { ...parts, maxEventBytes, nativeBinding: nativeBinding(config.data.dir) });
 }
 
 async function openCatalogue(config: Config, parts: { fault: FirstFault; store: Store; clock: Clock }) {

@@ -263,6 +263,20 @@ const RULES: Rule[] = [
     why: "between the store and delivery, which know nothing of jobs",
   },
   {
+    from: "src/outbox",
+    may: [
+      "src/outbox",
+      "src/api/publishing/",
+      "src/store/postgres/engine/",
+      "src/store/postgres/fault.ts",
+      "src/domain",
+      NODE,
+      "better-sqlite3",
+    ],
+    types: ["src/api/event-types/catalogue.ts", "src/clock.ts", "src/log.ts", "src/store/store.ts", "pg"],
+    why: "applications' tables, whose rows are published as the API does",
+  },
+  {
     from: "src/metrics/exposition.ts",
     may: ["src/metrics", "src/domain", "prom-client"],
     why: "prom-client, and only here",

@@ -21,6 +21,14 @@ const TAIL = `
 # names = ["acme"]
 # allow_cidrs = ["10.20.0.0/16"]
 
+# Tables of your applications that events are published from; see docs/outbox.md. Give one of url (PostgreSQL),
+# url_file (a file with that URL) and sqlite (a file), and tenant or tenant_column.
+# [[outbox]]
+# name = "shop"
+# url = "postgres://webhookd:password@db1/shop"
+# table = "webhookd_outbox"
+# tenant = "acme"
+
 # More event types, as many as you like, each in its own [[event_types]]. The sample is sent as a test event; schema
 # (JSON Schema 2020-12) is what [events] validate checks data against.
 # [[event_types]]

@@ -9,6 +9,7 @@ import { say } from "../output/print.ts";
 import { sayColumns } from "../output/table.ts";
 import { ago, count, grouped, hostOf, size, span } from "../output/words.ts";
 import { troublesOf, troubleText } from "./halts.ts";
+import { outboxText } from "../outbox/text.ts";
 import { stateText as nodeStateText } from "../nodes/text.ts";
 import type { FailingEndpoint, Seen } from "./health.ts";
 
@@ -135,6 +136,7 @@ export function sendingLines(status: Status, now: number): string[] {
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
     ...nodeLines(status.nodes ?? [], now),
+    ...(status.outboxes ?? []).map((outbox) => `  outbox    ${outboxText(outbox)}`),
     ...clockLines(status),
   ];
 }

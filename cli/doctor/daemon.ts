@@ -5,6 +5,7 @@ import { damageText } from "../../src/domain/wording.ts";
 import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { hasOwnDisk, putOffText } from "../daemon/status-text.ts";
+import { outboxText } from "../outbox/text.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { count, span } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
@@ -31,6 +32,7 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
     yield warn("attempts", `a delivery has been overdue since ${oldest}`, "run webhookd failures, and check the log");
   }
   yield* damagedFindings(status);
+  yield* outboxFindings(status);
   if (typeof status.database.wal_trouble === "string") {
     yield fail(
       "database",
@@ -88,6 +90,18 @@ function* clockFindings(status: Partial<Status>): Generator<Finding> {
     yield warn("clock", what, "timedatectl status");
   }
   if (putOff > 0) yield warn("clock", putOffText(putOff), "timedatectl status, and look for what set it");
+}
+
+/** An older daemon does not report outboxes. */
+function* outboxFindings({ outboxes = [] }: Partial<Status>): Generator<Finding> {
+  for (const outbox of outboxes) {
+    const { name, trouble, set_aside: aside } = outbox;
+    if (trouble !== null) yield fail("outbox", `${name} cannot be read: ${trouble.what}`, trouble.todo);
+    else if ((aside ?? 0) > 0) {
+      const rows = count(aside!, "row cannot be an event", "rows cannot be events");
+      yield warn("outbox", `${name}: ${rows}`, "webhookd outbox status");
+    } else yield ok("outbox", outboxText(outbox));
+  }
 }
 
 /** An older daemon does not report damaged endpoints. */

@@ -5,6 +5,7 @@ import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
 import { configurationRoutes } from "./daemon/configuration.ts";
 import { keyRoutes } from "./daemon/keys.ts";
 import { nodeRoutes, pauseRoutes } from "./daemon/sending.ts";
+import { outboxRoutes } from "./daemon/outboxes.ts";
 import { healthRoutes, metricsRoutes } from "./daemon/probes.ts";
 import { statusRoutes, tenantRoutes } from "./daemon/status.ts";
 import { attemptRoutes } from "./deliveries/attempts.ts";
@@ -42,12 +43,13 @@ export interface Api {
   readonly reject: Reject;
 }
 
-type Optional = "random" | "catalogue" | "departures" | "damaged" | "portal" | "running";
+type Optional = "random" | "outboxes" | "catalogue" | "departures" | "damaged" | "portal" | "running";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
   const parts: ApiParts = {
     random: pooledRandom(),
     departures: () => [],
+    outboxes: [],
     damaged: () => [],
     portal: () => ({ ...given.config.portal, listening: "http://localhost" }),
     running: () => ({ settings: {}, tenants: given.config.tenants }),
@@ -81,6 +83,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...configurationRoutes(parts),
     ...pauseRoutes(parts),
     ...nodeRoutes(parts),
+    ...outboxRoutes(parts),
     ...backupRoutes(parts),
     ...secretKeyRoutes(parts),
     ...tenantRoutes(parts),

@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints/endpoint.ts";
+import type { OutboxSettings, OutboxStanding, SetAsideRow } from "../domain/outbox/outbox.ts";
 import type { TenantShare, TenantShares } from "../domain/time/timetable.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import type { Feed } from "../feed/feed.ts";
@@ -27,6 +28,19 @@ export interface RunningConfig {
   readonly tenants: ReadonlyMap<string, TenantShare>;
 }
 
+/** An outbox that this daemon reads. Its methods reject with `outbox_unavailable` while it cannot be used. */
+export interface Outbox {
+  readonly outbox: OutboxSettings;
+  /** Its host and database, or its file, without a password. */
+  readonly place: string;
+  readonly standing: OutboxStanding;
+  setAside(limit: number): Promise<readonly SetAsideRow[]>;
+  /** Publishes rows that were set aside, null for all of them. Returns their number. */
+  retry(ids: readonly string[] | null): Promise<number>;
+  /** Deletes rows that were set aside, null for all of them. Returns their number. */
+  drop(ids: readonly string[] | null): Promise<number>;
+}
+
 /** Everything that the API is built from. */
 export interface ApiParts {
   readonly store: Store;
@@ -44,6 +58,7 @@ export interface ApiParts {
   readonly catalogue: Catalogue;
   /** While `draining`, the daemon still takes publishes, because they are durable. When `stopped`, it takes nothing. */
   readonly phase: { readonly now: "serving" | "draining" | "stopped" };
+  readonly outboxes: readonly Outbox[];
   readonly backups: Pick<Backups, "make" | "rules" | "failure">;
   /** Returns the endpoints that have a part that cannot be read. */
   readonly damaged: () => readonly Endpoint[];

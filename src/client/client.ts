@@ -113,6 +113,7 @@ function named(operation: OperationName, id: string): Named {
   const [, plural = "endpoints"] =
     /^\S+ \/v1\/(?:webhooks\/)?(?!webhooks\/)([a-z-]+s)\//.exec(OPERATIONS[operation]) ?? [];
   if (plural === "event-types") return { id, name: `event type ${id}`, list: "webhookd types list" };
+  if (plural === "outboxes") return { id, name: `outbox ${id}`, list: "webhookd outbox status" };
   const noun = plural === "deliveries" ? "delivery" : plural.slice(0, -1);
   // Attempts are listed by their event.
   const list = plural === "attempts" ? "webhookd attempts list evt_…" : `webhookd ${plural} list`;

@@ -4,6 +4,7 @@ import type * as attempt from "../api/deliveries/attempts.ts";
 import type * as audit from "../api/daemon/audit.ts";
 import type * as backup from "../api/daemon/backups.ts";
 import type * as configuration from "../api/daemon/configuration.ts";
+import type * as outbox from "../api/daemon/outboxes.ts";
 import type * as sending from "../api/daemon/sending.ts";
 import type * as secretKey from "../api/daemon/backups.ts";
 import type * as status from "../api/daemon/status.ts";
@@ -99,6 +100,10 @@ export const OPERATIONS = {
   listNodes: "GET /v1/nodes",
   drainNode: "POST /v1/nodes/{id}/drain",
   resumeNode: "POST /v1/nodes/{id}/resume",
+  listOutboxes: "GET /v1/outboxes",
+  listSetAsideRows: "GET /v1/outboxes/{id}/set-aside",
+  retryOutboxRows: "POST /v1/outboxes/{id}/retry",
+  dropOutboxRows: "POST /v1/outboxes/{id}/drop",
   createBackup: "POST /v1/backups",
   rekey: "POST /v1/secret-key/rekey",
 
@@ -118,6 +123,8 @@ type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : 
 export type Attempt = Out<typeof attempt.Attempt>;
 export type AuditRecord = Out<typeof audit.AuditRecord>;
 export type Configuration = Out<typeof configuration.Configuration>;
+export type Outbox = Out<typeof outbox.Outbox>;
+export type SetAsideRow = Out<typeof outbox.SetAsideRow>;
 export type Backup = Out<typeof backup.Backup>;
 /** A delivery as part of its event. */
 export type EventDelivery = Out<typeof delivery.Delivery>;
@@ -238,6 +245,10 @@ export interface Answers {
   resumeNode: Node;
   /** Older daemons do not send `was_paused`. */
   resumeDaemon: { readonly paused: null; readonly was_paused?: boolean };
+  listOutboxes: { readonly data: readonly Outbox[] };
+  listSetAsideRows: { readonly data: readonly SetAsideRow[] };
+  retryOutboxRows: { readonly rows: number };
+  dropOutboxRows: { readonly rows: number };
   createBackup: Backup;
   rekey: Rekeyed;
 }

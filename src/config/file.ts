@@ -1,10 +1,12 @@
 import { parse, TomlError } from "smol-toml";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
+import type { OutboxSettings } from "../domain/outbox/outbox.ts";
 import { type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import { EGRESS_TENANTS, readEgressTenants, EVENT_TYPES, readEventTypes, readTenants, TENANTS } from "./tables.ts";
+import { OUTBOX, readOutboxes } from "./outboxes.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
 export interface FileEntry {
@@ -18,13 +20,17 @@ export interface FileContent {
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
+  readonly outboxes: readonly OutboxSettings[];
   readonly mistakes: readonly Mistake[];
   /** Settings that an unknown or misplaced entry may have been meant for. */
   readonly doubtful: ReadonlySet<SettingName>;
 }
 
-/** Reads a configuration file. Anything unknown in it is a mistake. `name` is the file's name in messages. */
-export function readFileContent(text: string, name: string): FileContent {
+/**
+ * Reads a configuration file. Anything unknown in it is a mistake. `name` is the file's name in messages, and `folder`
+ * is where relative paths start.
+ */
+export function readFileContent(text: string, name: string, folder: string): FileContent {
   let table: Record<string, unknown>;
   try {
     table = parse(text);
@@ -38,17 +44,19 @@ export function readFileContent(text: string, name: string): FileContent {
       eventTypes: [],
       egressTenants: [],
       tenants: new Map(),
+      outboxes: [],
       mistakes: [mistake],
       doubtful,
     };
   }
   const settings = new Map<SettingName, FileEntry>();
-  const { [EVENT_TYPES]: added = [], [TENANTS]: shares = {}, ...sections } = table;
+  const { [EVENT_TYPES]: added = [], [TENANTS]: shares = {}, [OUTBOX]: read = [], ...sections } = table;
   const placeOf = (path: readonly string[]) => `${name}:${lineOf(text, path)}`;
   const { types: eventTypes, mistakes: wrongTypes } = readEventTypes(added, placeOf);
   const { tenants: egressTenants, mistakes: wrongTenants } = readEgressTenants(takeTenants(sections), placeOf);
   const { tenants, mistakes: wrongShares } = readTenants(shares, placeOf);
-  const mistakes = [...wrongTypes, ...wrongTenants, ...wrongShares];
+  const { outboxes, mistakes: wrongOutboxes } = readOutboxes(read, placeOf, folder);
+  const mistakes = [...wrongTypes, ...wrongTenants, ...wrongShares, ...wrongOutboxes];
   const doubtful = new Set<SettingName>();
   for (const [section, values] of Object.entries(sections)) {
     const keys = SETTINGS.filter((setting) => setting.section === section);
@@ -71,7 +79,7 @@ export function readFileContent(text: string, name: string): FileContent {
       }
     }
   }
-  return { settings, eventTypes, egressTenants, tenants, mistakes, doubtful };
+  return { settings, eventTypes, egressTenants, tenants, outboxes, mistakes, doubtful };
 }
 
 /** The settings that an unknown or misplaced section or key may have been meant for. */
@@ -105,9 +113,9 @@ export function unknownKey(where: string, section: string, key: string): Mistake
 }
 
 function unknownSection(where: string, section: string): Mistake {
-  const sections = [...new Set<string>(SETTINGS.map((setting) => setting.section)), EVENT_TYPES, TENANTS];
+  const sections = [...new Set<string>(SETTINGS.map((setting) => setting.section)), EVENT_TYPES, TENANTS, OUTBOX];
   const near = nearest(section, sections);
-  const meant = near === EVENT_TYPES ? `[[${near}]]` : `[${near}]`;
+  const meant = near === EVENT_TYPES || near === OUTBOX ? `[[${near}]]` : `[${near}]`;
   const todo = near === null ? `The sections are ${sections.join(", ")}.` : `Did you mean ${meant}?`;
   return { where, what: `[${section}] is unknown.`, todo };
 }

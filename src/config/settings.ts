@@ -2,6 +2,7 @@ import { dirname, relative, resolve } from "node:path";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import { mayBeReplaced, NotUtf8 } from "../domain/utf8.ts";
 import type { EventType } from "../domain/events/event-type.ts";
+import type { OutboxSettings } from "../domain/outbox/outbox.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import { ConfigError, type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
@@ -25,6 +26,7 @@ export interface LoadedSettings {
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
+  readonly outboxes: readonly OutboxSettings[];
   readonly file: string | null;
   /** The origin of each setting that is not at its default: `webhookd.toml:14`, a variable or a flag. */
   readonly origins: ReadonlyMap<SettingName, () => string>;
@@ -58,7 +60,7 @@ export function loadSettings(inputs: ConfigInputs, known: string | null = null):
  * before. No other file is searched for, because without this one every setting would have its default.
  */
 export function readSettings(inputs: ConfigInputs, known: string | null = null): ReadSettings {
-  const { file, given, eventTypes, egressTenants, tenants, mistakes, doubtful } = readConfigFile(inputs, known);
+  const { given, mistakes, doubtful, ...read } = readConfigFile(inputs, known);
   const unknown = addVariables(given, inputs);
   mistakes.push(...unknown.map(({ mistake }) => mistake));
   for (const { section } of unknown) for (const name of meantBy(section)) doubtful.add(name);
@@ -83,7 +85,7 @@ export function readSettings(inputs: ConfigInputs, known: string | null = null):
   }
   const settings = { ...DEFAULTS, ...values } as Settings;
   const isSure = (name: SettingName) => Object.hasOwn(values, name) || !doubtful.has(name);
-  return { settings, eventTypes, egressTenants, tenants, file, origins, mistakes, isSure };
+  return { ...read, settings, origins, mistakes, isSure };
 }
 
 interface ReadFile {
@@ -92,6 +94,7 @@ interface ReadFile {
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
+  readonly outboxes: readonly OutboxSettings[];
   readonly mistakes: Mistake[];
   readonly doubtful: Set<SettingName>;
 }
@@ -107,11 +110,11 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
     const text = readOrSay(inputs, { file, shown }, asked === undefined);
     if (text === null) continue;
     if (typeof text !== "string") return unread(file, text);
-    const found = readFileContent(text, shown);
+    const found = readFileContent(text, shown, dirname(file));
     for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
-    const { eventTypes, egressTenants, tenants } = found;
+    const { eventTypes, egressTenants, tenants, outboxes } = found;
     const [mistakes, doubtful] = [[...found.mistakes], new Set(found.doubtful)];
-    return { file, given, eventTypes, egressTenants, tenants, mistakes, doubtful };
+    return { file, given, eventTypes, egressTenants, tenants, outboxes, mistakes, doubtful };
   }
   if (asked !== undefined)
     return unread(null, { where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` });
@@ -122,6 +125,7 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
     eventTypes: [],
     egressTenants: [],
     tenants: new Map(),
+    outboxes: [],
     mistakes: [],
     doubtful: new Set(),
   };
@@ -130,7 +134,7 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
 /** An unreadable file may have set any setting. */
 function unread(file: string | null, mistake: Mistake): ReadFile {
   const doubtful = new Set(SETTINGS.map(nameOf));
-  const nothing = { given: new Map(), eventTypes: [], egressTenants: [], tenants: new Map() };
+  const nothing = { given: new Map(), eventTypes: [], egressTenants: [], tenants: new Map(), outboxes: [] };
   return { file, ...nothing, mistakes: [mistake], doubtful };
 }
 

@@ -12,9 +12,9 @@ import { type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 
-type Table = Readonly<Record<string, unknown>>;
+export type Table = Readonly<Record<string, unknown>>;
 /** Returns the place of a path of keys in the file, which takes a search of the file. */
-type Where = (path: readonly string[]) => string;
+export type Where = (path: readonly string[]) => string;
 
 export const EVENT_TYPES = "event_types";
 
@@ -147,7 +147,7 @@ export function readEgressTenants(
   return { tenants, mistakes };
 }
 
-function unknownField(
+export function unknownField(
   section: string,
   key: string,
   fields: readonly string[],
@@ -216,6 +216,6 @@ function readNames(raw: unknown): readonly string[] {
   return raw as string[];
 }
 
-function isTable(value: unknown): value is Table {
+export function isTable(value: unknown): value is Table {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { StatisticsStore, Store, SwitchedKey, UpkeepStore } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
+import type { Outboxes } from "../outbox/outboxes.ts";
 import { Retention } from "../upkeep/retention.ts";
 import { ClockWatch, type DamagedEndpoints, type MemoryWatch, SpaceWatch } from "../upkeep/watches.ts";
 import type { Reloaded } from "./reloaded.ts";
@@ -33,11 +34,13 @@ export interface ChoresParts {
   readonly catalogue: Pick<Catalogue, "isShared" | "look">;
   readonly damagedEndpoints: DamagedEndpoints;
   readonly memory: MemoryWatch;
+  /** Null if there are none. */
+  readonly outboxes: Pick<Outboxes, "forgetKeys"> | null;
   readonly reloaded: Reloaded;
 }
 
 export function choresOf(parts: ChoresParts): readonly Chore[] {
-  const { alerts, backups, catalogue, damagedEndpoints, dispatcher, memory, reloaded, store } = parts;
+  const { alerts, backups, catalogue, damagedEndpoints, dispatcher, memory, outboxes, reloaded, store } = parts;
   const jobs = new JobRunner({ ...parts, deliveries: dispatcher });
   const retention = new Retention({ ...parts, rules: () => reloaded.retention });
   const space = new SpaceWatch({
@@ -69,6 +72,9 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "memory", pattern: "50 * * * * *", run: () => memory.run() },
     { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
     { name: "idempotency keys", pattern: "30 * * * * *", run: first(() => retention.forgetIdempotencyKeys()) },
+    ...(outboxes === null
+      ? []
+      : [{ name: "outbox keys", pattern: "20 * * * * *", run: first(() => outboxes.forgetKeys()) }]),
     { name: "old events", pattern: "0 * * * * *", run: first(() => retention.pruneEvents()) },
     { name: "old choices", pattern: "0 37 * * * *", run: first(() => retention.pruneChoices()) },
     { name: "free pages", pattern: "40 * * * * *", run: () => retention.giveBack() },

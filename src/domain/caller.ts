@@ -194,6 +194,8 @@ export const AUDIT_ACTIONS = [
   "daemon.resume",
   "node.drain",
   "node.resume",
+  "outbox.retry",
+  "outbox.drop",
   "backup.create",
   "secret_key.rekey",
 ] as const;

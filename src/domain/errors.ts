@@ -40,6 +40,7 @@ export const PROBLEMS = {
   rekey_failed: { status: 500, title: "Changing the secret key failed" },
   internal: { status: 500, title: "Internal error" },
   overloaded: { status: 503, title: "Overloaded" },
+  outbox_unavailable: { status: 503, title: "Outbox unavailable" },
   shutting_down: { status: 503, title: "Shutting down" },
   storage_unavailable: { status: 503, title: "Storage unavailable" },
   storage_full: { status: 507, title: "Storage full" },

@@ -9,6 +9,7 @@ import { Registry, type Metric } from "prom-client";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
 import { HALT_REASONS } from "../domain/deliveries/pause.ts";
 import { WebhookdError } from "../domain/errors.ts";
+import { MAX_COUNTED, type OutboxStanding } from "../domain/outbox/outbox.ts";
 import { DELAY_BOUNDS, DURATION_BOUNDS, type Histogram } from "../domain/tally.ts";
 import type { Metrics, MetricsParts } from "./metrics.ts";
 
@@ -38,7 +39,14 @@ const FAILING_LIMIT = 100;
 export function exposition(metrics: Metrics, tenant: string | null): Promise<string> {
   const families =
     tenant === null
-      ? [...countersOf(metrics), ...sendingOf(metrics), ...nodesOf(metrics), ...keepingOf(metrics), ...timesOf(metrics)]
+      ? [
+          ...countersOf(metrics),
+          ...sendingOf(metrics),
+          ...nodesOf(metrics),
+          ...outboxesOf(metrics),
+          ...keepingOf(metrics),
+          ...timesOf(metrics),
+        ]
       : [failingOf(metrics.parts, tenant)];
   const registry = new Registry();
   for (const family of families) {
@@ -175,6 +183,36 @@ function nodesOf({ parts: { store } }: Metrics): Family[] {
       const node = await own();
       return node === undefined ? [] : one(node.endpoints);
     }),
+  ];
+}
+
+function outboxesOf({ parts }: Metrics): Family[] {
+  const known = (value: (standing: OutboxStanding) => number | null) => () =>
+    parts.outboxes().flatMap(({ outbox, standing }) => {
+      const known = value(standing);
+      return known === null ? [] : [{ labels: { outbox: outbox.name }, value: known }];
+    });
+  return [
+    gauge(
+      "webhookd_outbox_up",
+      "1 while the outbox can be read, else 0.",
+      known(({ isUp }) => Number(isUp)),
+    ),
+    gauge(
+      "webhookd_outbox_waiting_rows",
+      `Rows that wait to be published, counted up to ${MAX_COUNTED}.`,
+      known(({ waiting }) => waiting),
+    ),
+    gauge(
+      "webhookd_outbox_oldest_seconds",
+      "Age of the first row that waits to be published; 0 if none does.",
+      known(({ oldestMs }) => (oldestMs ?? 0) / 1000),
+    ),
+    gauge(
+      "webhookd_outbox_set_aside_rows",
+      `Rows that cannot be events, counted up to ${MAX_COUNTED}.`,
+      known(({ setAside }) => setAside),
+    ),
   ];
 }
 

@@ -5,6 +5,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
+import type { OutboxStanding } from "../domain/outbox/outbox.ts";
 import { Histogram } from "../domain/tally.ts";
 import type { Census, Store } from "../store/store.ts";
 
@@ -14,6 +15,7 @@ export interface MetricsParts {
   readonly deliveries: Deliveries;
   /** Returns the endpoints with a part that cannot be read. */
   readonly damaged: () => readonly unknown[];
+  readonly outboxes: () => readonly { readonly outbox: { readonly name: string }; readonly standing: OutboxStanding }[];
   readonly clock: Clock;
   readonly version: string;
 }

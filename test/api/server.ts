@@ -18,6 +18,7 @@ import { Metrics } from "../../src/metrics/metrics.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import { loadKoffi } from "../../src/native.ts";
 import type { Deliveries } from "../../src/delivery/deliveries.ts";
+import type { Outbox } from "../../src/api/parts.ts";
 import type { EventDelivery, Handover, Store } from "../../src/store/store.ts";
 import { Backups, type BackupRules } from "../../src/upkeep/backups.ts";
 import { ManualClock } from "../harness/clock.ts";
@@ -57,6 +58,7 @@ export class ApiServer {
   readonly store: Store;
   readonly clock = new ManualClock();
   readonly feed: Feed;
+  readonly outboxes: Outbox[] = [];
   readonly accepted: Handover[] = [];
   /** Callbacks that wait for the end of a delivery, by its id. */
   readonly watched = new Map<string, () => void>();
@@ -91,7 +93,14 @@ export class ApiServer {
       store,
       feed: server.feed,
       deliveries,
-      metrics: new Metrics({ store, deliveries, damaged: () => [], clock: server.clock, version: "0.0.0" }),
+      metrics: new Metrics({
+        store,
+        deliveries,
+        damaged: () => [],
+        outboxes: () => server.outboxes,
+        clock: server.clock,
+        version: "0.0.0",
+      }),
       clock: server.clock,
       log: server.#log(),
       config,
@@ -106,6 +115,7 @@ export class ApiServer {
         rules: () => server.backupRules,
         signal: new AbortController().signal,
       }),
+      outboxes: server.outboxes,
       version: "0.0.0",
       hostAheadMs: () => null,
       peers: new Peers({ loadKoffi: () => loadKoffi("/nonexistent"), log: silentLog, platform: process.platform }),

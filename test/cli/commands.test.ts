@@ -171,9 +171,8 @@ describe.each(HERE)("webhookd %s", (name) => {
     const refuse = (asked: OperationName) => (asked === operation ? { status: 404 } : undefined);
     const { code, out, err } = await run(name, { refuse });
     expect({ code, out }).toEqual({ code: EXIT.not_found, out: "" });
-    const [, noun, list] = /^webhookd: there is no (?:event )?(\w+) \S+ at .+\n {2}.*: webhookd (\w+ list)\b/m.exec(
-      err,
-    )!;
+    const [, noun, list] =
+      /^webhookd: there is no (?:event )?(\w+) \S+ at .+\n {2}.*: webhookd (\w+ (?:list|status))\b/m.exec(err)!;
     expect(Object.keys(COMMANDS)).toContain(list);
     expect(list!.startsWith(noun!.slice(0, -1))).toBe(true);
   });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { daemonFindings } from "../../cli/doctor/daemon.ts";
 import type { Finding } from "../../cli/doctor/finding.ts";
 import { EXIT } from "../../cli/exit-code.ts";
+import { anOutbox } from "../../src/api/daemon/outboxes.ts";
 import { aNode } from "../../src/api/daemon/sending.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { Status } from "../../src/client/operations.ts";
@@ -265,6 +266,7 @@ describe("doctor", () => {
     overdue: { deliveries: 0, behind: [] },
     open_move: null,
     nodes: [],
+    outboxes: [],
     clock_ahead_ms: null,
     ids_ahead_ms: null,
     put_off_deliveries: 0,
@@ -305,6 +307,8 @@ describe("doctor", () => {
     [{ clock_ahead_ms: 1001 }, "warn clock"],
     [{ put_off_deliveries: 1 }, "warn clock"],
     [{ ids_ahead_ms: 3_600_000 }, "warn clock"],
+    [{ outboxes: [{ ...anOutbox, set_aside: 2 }] }, "warn outbox"],
+    [{ outboxes: [{ ...anOutbox, trouble: { what: "it is away", todo: "wait" } }] }, "FAIL outbox"],
     [{ nodes: [{ ...aNode, clock_ahead_ms: -86_400_000 }] }, "warn clock"],
     [{ socket_uid_trouble: "this is darwin" }, "warn audit log"],
     [{ damaged_endpoints: { total: 1, endpoints: [DAMAGED] } }, `FAIL ${DAMAGED.endpoint}`],

@@ -47,7 +47,7 @@ describe.each(NAMES)("the page of %s", (name) => {
       if (arg.type !== "positional") continue;
       const word = key.toUpperCase();
       expect(text).toContain(arg.required ? `<${word}>` : `[${word}]`);
-      const [line] = /^ +[A-Z]+=(?:.*\n)(?: {8,}.*\n)*/m.exec(text)!;
+      const [line] = new RegExp(`^ +${word}=(?:.*\n)(?: {8,}.*\n)*`, "m").exec(text)!;
       expect(line.includes("(Required)")).toBe(arg.required ?? false);
     }
   });

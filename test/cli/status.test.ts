@@ -1,3 +1,4 @@
+import { anOutbox } from "../../src/api/daemon/outboxes.ts";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
@@ -104,6 +105,17 @@ describe("webhookd status", () => {
     expect(io.out).toContain(
       "  behind    slow.example/hook: deliveries wait for their turn, 1 at a time, the oldest due 4m 3s ago\n",
     );
+  });
+
+  it("says how each outbox is doing", async () => {
+    const trouble = { what: "it is away", todo: "start it" };
+    const outboxes = [
+      { ...anOutbox, waiting: 12, oldest_seconds: 3.2, set_aside: 0 },
+      { ...anOutbox, name: "other", trouble, waiting: null, set_aside: null },
+    ];
+    const { io } = await status({ status: { outboxes } });
+    expect(io.out).toContain("  outbox    shop is read, 12 waiting, the oldest for 3s\n");
+    expect(io.out).toContain("  outbox    other cannot be read: it is away; start it\n");
   });
 
   it("names the hosts whose clocks are not PostgreSQL's", async () => {

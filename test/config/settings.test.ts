@@ -35,8 +35,9 @@ describe("config.example.toml", () => {
 
   it("holds with all that is commented out in it", () => {
     const whole = renderConfig(DEFAULTS).replaceAll(/^# (?=\[|\w+ = )/gm, "");
-    const { eventTypes, egressTenants, tenants } = loadSettings(withFile(whole));
+    const { eventTypes, egressTenants, tenants, outboxes } = loadSettings(withFile(whole));
     expect([eventTypes.length, egressTenants.length, [...tenants.keys()]]).toEqual([1, 1, ["acme"]]);
+    expect(outboxes.map(({ name }) => name)).toEqual(["shop"]);
   });
 
   it("agrees with docs/configuration.md on what SIGHUP takes up", () => {
@@ -308,6 +309,44 @@ describe("mistakes", () => {
     const message = mistakesOf(() => loadSettings(withFile(`[egress]\n[[egress.tenant]]\n${text}\n`)));
     expect(message).toContain(wanted);
     expect(message).toContain(`webhookd.toml:${line}: [[egress.tenant]]`);
+  });
+
+  it.each([
+    ['url = "postgres://a/b"', 1, 'needs a name such as "shop"'],
+    ['name = "Shop"\nurl = "postgres://a/b"', 2, 'needs a name such as "shop"'],
+    ['name = "shop"', 2, "does not say where the outbox is.\n  Give one of url (PostgreSQL)"],
+    ['name = "shop"\nurl = "postgres://a/b"\nsqlite = "a.db"', 4, "says more than once where the outbox is"],
+    ['name = "shop"\nurl = "mysql://user:hunter2@a/b"', 3, "url is not empty, or an address such as"],
+    ['name = "shop"\nsqlite = "a.db"\ntable = "a; b"', 4, "table is not a table such as"],
+    ['name = "shop"\nsqlite = "a.db"\ntenant = "a b"', 4, "tenant is not the name of a tenant"],
+    ['name = "shop"\nsqlite = "a.db"\ntenant = "webhookd:alerts"', 4, "tenant is not the name of a tenant"],
+    ['name = "shop"\nsqlite = "a.db"\ntenant = "a"\ntenant_column = "b"', 5, "has both tenant and tenant_column"],
+    ['name = "shop"\nsqlite = "a.db"\ntabel = "x"', 4, "tabel is unknown.\n  Did you mean table?"],
+    ['name = "shop"\nsqlite = "a.db"\n[[outbox]]\nname = "shop"\nsqlite = "b.db"', 5, 'name = "shop" is used twice'],
+  ])("of [[outbox]] are reported with their line, and without a password: %j", (text, line, wanted) => {
+    const message = mistakesOf(() => loadSettings(withFile(`[[outbox]]\n${text}\n`)));
+    expect(message).toContain(wanted);
+    expect(message).toContain(`webhookd.toml:${line}: [[outbox]]`);
+    expect(message).not.toContain("hunter2");
+  });
+
+  it("reads outboxes, with paths from the folder of the file", () => {
+    const text = `[[outbox]]\nname = "one"\nsqlite = "shop.db"\n[[outbox]]\nname = "two"\nurl_file = "secret/url"\ntable = "app.events"\ntenant_column = "customer"\n`;
+    const { outboxes } = loadSettings(withFile(text));
+    expect(outboxes).toEqual([
+      {
+        name: "one",
+        database: { kind: "sqlite", file: "/srv/app/shop.db" },
+        table: "webhookd_outbox",
+        tenant: { name: "default" },
+      },
+      {
+        name: "two",
+        database: { kind: "postgres", urlFile: "/srv/app/secret/url" },
+        table: "app.events",
+        tenant: { column: "customer" },
+      },
+    ]);
   });
 
   it("are [egress.tenant] in one bracket, too", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publish } from "../../src/api/publishing/routes.ts";
+import { publish } from "../../src/api/publishing/publish.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import { addEndpoint, again, answered, draft, withoutCapacity, withCapacity, START } from "../store/fixtures.ts";

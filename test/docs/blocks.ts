@@ -8,6 +8,7 @@ export const PAGES = [
   "docs/configuration.md",
   "docs/install.md",
   "docs/operating.md",
+  "docs/outbox.md",
   "docs/publishing.md",
   "docs/receiving.md",
   "docs/runbook.md",

@@ -22,6 +22,8 @@ const RULES: Record<string, string> = {
 };
 /** Sections whose blocks have a test of their own. */
 const ELSEWHERE: Record<string, string> = {
+  "From a transaction to a delivery": "test/outbox/page.test.ts",
+  "From your language": "test/outbox/page.test.ts",
   "The first event": "test/process/first-run.test.ts",
 };
 

@@ -8,6 +8,7 @@ import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
 import type { EventType } from "../../src/domain/events/event-type.ts";
+import type { OutboxSettings } from "../../src/domain/outbox/outbox.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
 import { afterEveryFile, afterEveryTest } from "./ends.ts";
@@ -25,6 +26,8 @@ export interface TestDaemonOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Event types that the configuration adds. */
   readonly eventTypes?: readonly EventType[];
+  /** `[[outbox]]` */
+  readonly outboxes?: readonly OutboxSettings[];
   readonly dev?: boolean;
   readonly log?: Log;
   /** Starts paused. */
@@ -78,7 +81,11 @@ export class TestDaemon {
     const dir = options.dir ?? aDirectory();
     const store: Record<string, string> = onPostgres ? { DATA_STORE: await storeOf(dir) } : {};
     const settings = { ...store, ...options.settings };
-    const config = { ...testConfig(dir, { ...options, settings }), eventTypes: options.eventTypes ?? [] };
+    const config = {
+      ...testConfig(dir, { ...options, settings }),
+      eventTypes: options.eventTypes ?? [],
+      outboxes: options.outboxes ?? [],
+    };
     const daemon = await startDaemon(config, {
       log: options.log ?? silentLog,
       ...(options.hostClock === undefined

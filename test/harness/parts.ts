@@ -6,7 +6,7 @@ import { SLOW_FILES } from "../slow-files.ts";
 
 /** These wait for processes, terminals and servers, which wait for their turn on a busy machine. */
 const PROCESSES = [
-  ...["crash", "docs", "e2e", "package", "portal", "power", "process", "store/postgres", "tui"].map(
+  ...["crash", "docs", "e2e", "outbox", "package", "portal", "power", "process", "store/postgres", "tui"].map(
     (folder) => `test/${folder}/**/*.test.{ts,tsx}`,
   ),
   "test/store/postgres.test.ts",

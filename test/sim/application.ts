@@ -2,7 +2,7 @@
  * An application that publishes as the API does, and believes the responses. It repeats a request that was refused or
  * never answered, if it has an idempotency key.
  */
-import { publish } from "../../src/api/publishing/routes.ts";
+import { publish } from "../../src/api/publishing/publish.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";

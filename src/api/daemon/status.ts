@@ -12,6 +12,7 @@ import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
 import { aBackup, Backup, Damage, presentBackup, presentDamage, presentDamaged } from "./backups.ts";
 import { behind, Halt, Node, Paused, presentHalt, presentNode, presentPause } from "./sending.ts";
+import { Outbox, presentOutbox } from "./outboxes.ts";
 import { stateOf } from "./probes.ts";
 
 /** Stands for an unknown number of bytes, because version 1 of the schema requires a number. */
@@ -123,6 +124,7 @@ export const Status = titled(
         "Why the last backup failed; null once one succeeds.",
       ),
     }),
+    outboxes: described(v.array(Outbox), "The tables of `[[outbox]]` that this process reads, as in `/v1/outboxes`."),
     damaged_endpoints: described(
       v.object({
         total: Count,
@@ -177,6 +179,7 @@ export const aStatus = {
   database: { bytes: 73_400_320, wal_bytes: 4_124_152, wal_trouble: null },
   damaged_database: null,
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
+  outboxes: [],
   damaged_endpoints: { total: 0, endpoints: [] },
   departures: [],
   retry_delays_seconds: [30, 120, 600, 3600, 21_600, 86_400],
@@ -281,6 +284,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
         last: last === null ? null : presentBackup(last),
         failure: failure === null ? null : { at: formatInstant(failure.at), detail: failure.detail },
       },
+      outboxes: parts.outboxes.map(presentOutbox),
       damaged_endpoints: presentDamaged(damaged()),
       departures: departures(),
       retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),

@@ -15,7 +15,8 @@ import { flagParameter } from "../pipeline/query.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
 import { described } from "../pipeline/shapes.ts";
 import { unknownType, readJson, validationFailed } from "../pipeline/body.ts";
-import { publicationText, publish } from "../publishing/routes.ts";
+import { publish } from "../publishing/publish.ts";
+import { publicationText } from "../publishing/routes.ts";
 import { sendTestEvent } from "./schemas.ts";
 
 /**

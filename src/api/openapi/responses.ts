@@ -208,6 +208,8 @@ const DETAILS: Record<ErrorCode, string> = {
   rekey_failed: "the secret key /var/lib/webhookd/secret.key.next cannot be written: make its directory writable",
   backup_failed: "/var/backups/webhookd is full: free some space, or name another [backup] dir",
   overloaded: "too many publish requests are waiting for their commit",
+  outbox_unavailable:
+    "the outbox cannot be used: it cannot be reached: connect ECONNREFUSED 10.0.0.7:5432; start it, or correct [[outbox]] url; it is read again as soon as it can be",
   shutting_down: "the daemon is stopping; try again in a moment",
   storage_unavailable: "the store cannot be written or read now",
   storage_full: "there is too little free disk space: nothing was stored",

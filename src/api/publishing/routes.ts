@@ -2,8 +2,7 @@
 import { WebhookdError } from "../../domain/errors.ts";
 import { deprecationOf } from "../../domain/events/catalogue.ts";
 import { type EventDraft, traceContext, type TraceContext } from "../../domain/events/event.ts";
-import { type InPieces, publishing } from "../../domain/events/routing.ts";
-import { IdempotencyMismatch, type Once } from "../../domain/events/idempotency.ts";
+import { IdempotencyMismatch } from "../../domain/events/idempotency.ts";
 import type { Pieces } from "../../domain/json/json-token.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { Publication } from "../../store/store.ts";
@@ -13,6 +12,7 @@ import { Faults } from "../pipeline/body.ts";
 import { REPLAYED } from "../pipeline/repeats.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
 import { type Header, jsonText, type Reply } from "../pipeline/reply.ts";
+import { publish } from "./publish.ts";
 import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
 import { publishBatch, publishEvent, eventBatch, eventDraft } from "./schemas.ts";
 
@@ -123,22 +123,6 @@ async function inTurns<T>(call: Call, work: Pieces<T>): Promise<T> {
     const turn = call.turn(next.value);
     if (turn !== null) await turn;
   }
-}
-
-/**
- * Commits the events, and passes their deliveries to the senders in the same turn of the event loop, so that nobody has
- * to read them again.
- */
-export async function publish(
-  { store, deliveries }: ApiParts,
-  drafts: readonly EventDraft[],
-  { now, inPieces }: { readonly now: number; readonly inPieces?: InPieces },
-  once?: Once<readonly Publication[]>,
-): Promise<Publication[]> {
-  const commit = () => store.events.publish(drafts, now, deliveries.capacity, once);
-  const publications = await publishing(commit, inPieces);
-  for (const publication of publications) deliveries.accept(publication);
-  return publications;
 }
 
 /** Makes JSON. Ids and type names contain no character that needs escaping. */

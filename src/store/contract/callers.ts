@@ -70,4 +70,19 @@ export interface IdempotencyStore {
   remember(request: KeyedRequest, answer: string): Promise<void>;
   /** Removes at most 500 expired keys, and returns how many. Fewer than 500 means that none are left. */
   prune(now: number): Promise<number>;
+  /**
+   * Returns at most `limit` keys that do not expire with time, used after `after` and until `until`, by the time of
+   * their use.
+   */
+  lasting(after: number, until: number, limit: number): Promise<readonly LastingKey[]>;
+  /** Removes keys that do not expire with time. */
+  forget(keys: readonly LastingKey[]): Promise<void>;
+}
+
+/** An idempotency key that is kept until whoever used it forgets it. */
+export interface LastingKey {
+  readonly tenant: string;
+  readonly key: string;
+  /** When it was used. */
+  readonly usedAt: number;
 }

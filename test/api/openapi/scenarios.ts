@@ -7,6 +7,8 @@ import { anEnd } from "../sqlite.ts";
 import { portalFiles } from "../../../src/portal/files.ts";
 import type { Step, Walk } from "./walk.ts";
 import { MAX_STORED_TYPES, capacityFault } from "../../../src/domain/events/catalogue.ts";
+import { anOutbox, aSetAsideRow } from "../../../src/api/daemon/outboxes.ts";
+import { WebhookdError } from "../../../src/domain/errors.ts";
 import { aNode } from "../../../src/api/daemon/sending.ts";
 
 /**
@@ -70,6 +72,13 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await withNode(walk, () => walk.call("resumeNode", { id: aNode.name }));
     return { id: aNode.name };
   },
+  async listOutboxes(walk) {
+    await withOutbox(walk, true, () => walk.call("listOutboxes"));
+    return {};
+  },
+  listSetAsideRows: (walk) => changedRows(walk, "listSetAsideRows"),
+  retryOutboxRows: (walk) => changedRows(walk, "retryOutboxRows"),
+  dropOutboxRows: (walk) => changedRows(walk, "dropOutboxRows"),
   async createBackup(walk) {
     await walk.call("createBackup");
     const dir = aDirectory();
@@ -602,6 +611,29 @@ async function withManyTypes({ api: { store } }: Walk, run: (name: string) => Pr
   };
   Object.assign(store, { types: { put } });
   await run("one.more").finally(() => void Object.assign(store, { types }));
+}
+
+/** Runs with an outbox that can be read, or cannot, and leaves it there for the answers of the pipeline. */
+async function withOutbox(walk: Walk, isUp: boolean, run: () => Promise<unknown>): Promise<void> {
+  const unavailable = new WebhookdError("outbox_unavailable", "the outbox cannot be used: it is away");
+  const answer = <T>(value: T) => (isUp ? Promise.resolve(value) : Promise.reject(unavailable));
+  const { name, place, table } = anOutbox;
+  const trouble = isUp ? null : { what: "it is away", todo: "start it" };
+  walk.api.outboxes.splice(0, 1, {
+    outbox: { name, table, database: { kind: "postgres", url: "postgres://db1/shop" }, tenant: { name: "default" } },
+    place,
+    standing: { isUp, since: walk.now, trouble, waiting: 0, oldestMs: null, setAside: 1, published: 0 },
+    setAside: () => answer([aSetAsideRow]),
+    retry: () => answer(1),
+    drop: () => answer(1),
+  });
+  await run();
+}
+
+async function changedRows(walk: Walk, operation: string): Promise<Step> {
+  const step = { id: anOutbox.name, ...(operation !== "listSetAsideRows" && { body: { ids: ["4711"] } }) };
+  for (const isUp of [false, true]) await withOutbox(walk, isUp, () => walk.call(operation, step));
+  return step;
 }
 
 /** Runs on a store that claims to have a node. */

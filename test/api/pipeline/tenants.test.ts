@@ -19,9 +19,9 @@ async function belongings(): Promise<Record<string, string>> {
   return { job: job.body.id, ep: endpoint.body.id, evt: event, key: key.body.id, dlv: delivery, att: attempt.id };
 }
 
-/** Nodes and event types belong to no tenant, and have names in place of ids. */
+/** Nodes, outboxes and event types belong to no tenant, and have names in place of ids. */
 const isOfDaemon = (path: string) =>
-  ["/v1/nodes/", "/v1/webhooks/event-types/"].some((start) => path.startsWith(start));
+  ["/v1/nodes/", "/v1/outboxes/", "/v1/webhooks/event-types/"].some((start) => path.startsWith(start));
 
 const named = (route: Route) => [`${route.method} ${route.path}`, route] as const;
 const ofOne = api.routes.filter(({ path, access }) => path.includes("/:") && access !== "open" && !isOfDaemon(path));

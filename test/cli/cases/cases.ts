@@ -12,6 +12,7 @@ import { FAILURES_CASES, STATS_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
 import { AUDIT_CASES, KEYS_CASES, PORTAL_CASES, SIGNING_KEYS_CASES, TENANTS_CASES } from "./keys.ts";
 import { NODES_CASES } from "./nodes.ts";
+import { OUTBOX_CASES } from "./outbox.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
 import { REPLAY_CASES } from "./replay.ts";
 import { TYPES_CASES } from "./types.ts";
@@ -34,6 +35,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...JOBS_CASES,
   ...RECEIVER_CASES,
   ...NODES_CASES,
+  ...OUTBOX_CASES,
   ...KEYS_CASES,
   ...SIGNING_KEYS_CASES,
   ...PORTAL_CASES,

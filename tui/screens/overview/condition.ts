@@ -79,17 +79,28 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
 
 /** Lists problems that do not keep anything from being sent yet. */
 function sideFacts(
-  { damaged_database: damaged, backup, disk, nodes, oldest_due_at: oldest }: Status,
+  { damaged_database: damaged, backup, disk, nodes, outboxes, oldest_due_at: oldest }: Status,
   now: number,
 ): string[] {
   const late = oldest === null ? 0 : now - Date.parse(oldest);
   return [
     ...(late > LATE_MS ? [`The oldest delivery has been due for ${age(late)}.`] : []),
     ...nodeFacts((nodes as Status["nodes"] | undefined) ?? []),
+    ...outboxFacts((outboxes as Status["outboxes"] | undefined) ?? []),
     ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
     ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk space is free.`] : []),
     ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
   ];
+}
+
+/** Older daemons do not report outboxes. */
+function outboxFacts(outboxes: Status["outboxes"]): string[] {
+  return outboxes.flatMap(({ name, trouble, set_aside: aside }) => {
+    if (trouble !== null) return [`The outbox ${name} cannot be read: ${trouble.what}.`];
+    if ((aside ?? 0) === 0) return [];
+    const rows = counted(aside!, "row", "rows");
+    return [`${rows} of the outbox ${name} cannot be events: \`webhookd outbox status\` shows why.`];
+  });
 }
 
 /** Older daemons do not report nodes. */

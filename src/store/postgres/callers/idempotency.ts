@@ -8,7 +8,8 @@ import {
   type Once,
 } from "../../../domain/events/idempotency.ts";
 import type { Remembered } from "../../../domain/events/routing.ts";
-import type { IdempotencyStore } from "../../store.ts";
+import { CLAIM_MS, LASTING } from "../../../domain/outbox/key.ts";
+import type { IdempotencyStore, LastingKey } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 
@@ -52,6 +53,25 @@ export class IdempotencyKeys implements IdempotencyStore {
         `DELETE FROM idempotency WHERE (tenant, key) IN (
            SELECT tenant, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${CHUNK})`,
         [now],
+      ),
+    );
+  }
+
+  async lasting(after: number, until: number, limit: number): Promise<readonly LastingKey[]> {
+    const rows = await this.#engine.database.rows<Pick<Row, "tenant" | "key" | "expires_at">>(
+      `SELECT tenant, key, expires_at FROM idempotency
+       WHERE expires_at > $1 AND expires_at <= $2 ORDER BY expires_at LIMIT $3`,
+      [LASTING + after, LASTING + until, limit],
+    );
+    return rows.map(({ tenant, key, expires_at: at }) => ({ tenant, key, usedAt: at - LASTING }));
+  }
+
+  async forget(keys: readonly LastingKey[]): Promise<void> {
+    await this.#engine.write((tx) =>
+      tx.change(
+        `DELETE FROM idempotency AS i USING unnest($1::text[], $2::text[]) AS k (tenant, key)
+         WHERE i.tenant = k.tenant AND i.key = k.key`,
+        [keys.map(({ tenant }) => tenant), keys.map(({ key }) => key)],
       ),
     );
   }
@@ -105,13 +125,18 @@ export class IdempotencyKeys implements IdempotencyStore {
 
   /**
    * Replaces expired rows, and, for the key of a batch, the row that the same transaction wrote for an item with that
-   * key. If another node took a key in the meantime, the whole transaction is repeated with that known.
+   * key. If another node took a key in the meantime, the whole transaction is repeated with that known. A lasting key
+   * must be written soon after its row was read: a process that was suspended for longer may publish a row that another
+   * one has published and deleted, and whose key is forgotten.
    */
   async write(tx: Queries, all: readonly ToRemember[], now: number): Promise<void> {
     if (all.length === 0) return;
     const written = await tx.change(
       `INSERT INTO idempotency (tenant, key, fingerprint, expires_at, answer)
        SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::text[])
+         AS k (tenant, key, fingerprint, expires_at, answer)
+       WHERE k.expires_at < ${LASTING}
+         OR k.expires_at > ${LASTING - CLAIM_MS} + extract(epoch FROM clock_timestamp()) * 1000
        ON CONFLICT (tenant, key) DO UPDATE
          SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, answer = excluded.answer
          WHERE idempotency.expires_at <= $6 OR idempotency.xmin = pg_current_xact_id()::xid`,

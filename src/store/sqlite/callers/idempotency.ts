@@ -8,8 +8,9 @@ import {
   type KeyedRequest,
   type Once,
 } from "../../../domain/events/idempotency.ts";
+import { LASTING } from "../../../domain/outbox/key.ts";
 import type { Remembered } from "../../../domain/events/routing.ts";
-import type { IdempotencyStore, Publication } from "../../store.ts";
+import type { IdempotencyStore, LastingKey, Publication } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE, type WorkSize } from "../engine/group-commit.ts";
 import type { Box } from "../../rows/box.ts";
@@ -31,6 +32,7 @@ export class IdempotencyKeys implements IdempotencyStore {
   readonly #delete: Statement<[number, string]>;
   readonly #expired: Statement<[number]>;
   readonly #prune: Statement<[number]>;
+  readonly #lasting: Statement<[number, number, number], { tenant: number; key: string; expires_at: number }>;
 
   constructor(engine: Engine, tenants: Interned) {
     const { box, db } = engine;
@@ -50,6 +52,10 @@ export class IdempotencyKeys implements IdempotencyStore {
          SELECT num FROM idempotency INDEXED BY idempotency_expires
          WHERE expires_at <= ? ORDER BY expires_at LIMIT ${CHUNK})`,
     );
+    this.#lasting = db.prepare(
+      `SELECT tenant, key, expires_at FROM idempotency INDEXED BY idempotency_expires
+       WHERE expires_at > ? AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
+    );
   }
 
   async recall(request: KeyedRequest, now: number): Promise<string | null> {
@@ -66,6 +72,21 @@ export class IdempotencyKeys implements IdempotencyStore {
     // This runs every minute, so commit only if there is something to remove.
     if (!this.#engine.read(() => this.#expired.get(now) !== undefined)) return 0;
     return this.#engine.commit.run(() => this.#prune.run(now).changes, CHUNK_SIZE);
+  }
+
+  async lasting(after: number, until: number, limit: number): Promise<readonly LastingKey[]> {
+    return this.#engine.read(() =>
+      this.#lasting
+        .all(LASTING + after, LASTING + until, limit)
+        .map(({ tenant, key, expires_at: at }) => ({ tenant: this.#tenants.name(tenant), key, usedAt: at - LASTING })),
+    );
+  }
+
+  async forget(keys: readonly LastingKey[]): Promise<void> {
+    const work = () => {
+      for (const { tenant, key } of keys) this.#delete.run(this.#tenants.number(tenant), key);
+    };
+    await this.#engine.commit.run(work, CHUNK_SIZE);
   }
 
   /** Commits work that may be refused, once per idempotency key. */

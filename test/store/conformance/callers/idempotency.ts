@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { lastingFrom } from "../../../../src/domain/outbox/key.ts";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import type { Publication } from "../../../../src/store/store.ts";
 import { addEndpoint, draft, ended, EVERYTHING, newEndpoint, publishOne, withCapacity, START } from "../../fixtures.ts";
@@ -20,6 +21,31 @@ function request(key: string, fingerprint = A, tenant = "default") {
 const MISMATCH = { code: "idempotency_mismatch" };
 
 export function idempotency(openFresh: OpenFresh): void {
+  it("keeps a key that lasts, whatever the time, until it is forgotten", async () => {
+    const { store } = await openFresh();
+    const now = Date.now();
+    const lasting = (key: string, usedAt: number) =>
+      draft({ idempotency: { key, fingerprint: A, expiresAt: lastingFrom(usedAt) } });
+    await store.events.publish([lasting("a", now), lasting("b", now + 1), keyed("c")], START, withCapacity);
+    await store.idempotency.prune(Date.parse("9999-01-01T00:00:00Z"));
+    const [one, two] = [
+      { tenant: "default", key: "a", usedAt: now },
+      { tenant: "default", key: "b", usedAt: now + 1 },
+    ];
+    expect(await store.idempotency.lasting(0, now + 1, 10)).toEqual([one, two]);
+    expect(await store.idempotency.lasting(0, now + 1, 1)).toEqual([one]);
+    expect(await store.idempotency.lasting(now, now + 1, 10)).toEqual([two]);
+    expect(await store.idempotency.lasting(0, now, 10)).toEqual([one]);
+    await store.idempotency.forget([one]);
+    expect(await store.idempotency.lasting(0, now + 1, 10)).toEqual([two]);
+    const again = await store.events.publish(
+      [lasting("a", now), lasting("b", now)],
+      now + 10 * 365 * 24 * HOUR,
+      withCapacity,
+    );
+    expect(again.map(({ duplicate }) => duplicate)).toEqual([false, true]);
+  });
+
   describe("publishing under an idempotency key", () => {
     it("makes one event of callers at the same time, and answers all of them with it", async () => {
       const { store } = await openFresh();

@@ -1,0 +1,155 @@
+/** Reads one outbox for as long as the daemon runs, says when it cannot, and goes on by itself. */
+import type { Clock } from "../clock.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import {
+  placeOf,
+  type OutboxSettings,
+  type OutboxStanding,
+  type OutboxTrouble,
+  type SetAsideRow,
+} from "../domain/outbox/outbox.ts";
+import type { Log } from "../log.ts";
+import type { RowPublisher } from "./publisher.ts";
+import { OutboxFault, type Counts, type OutboxTable } from "./table.ts";
+
+/** The interval between reads if nobody says that there are new rows. */
+const POLL_MS = 1000;
+const COUNT_EVERY_MS = 2000;
+const RETRY_MS = 1000;
+
+export interface ReaderParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly table: OutboxTable;
+  readonly publisher: RowPublisher;
+}
+
+const UNCOUNTED: Counts = { waiting: null, oldestMs: null, setAside: null };
+
+export class OutboxReader {
+  readonly outbox: OutboxSettings;
+  readonly place: string;
+  readonly table: OutboxTable;
+  readonly #parts: ReaderParts;
+  #counts: Counts = UNCOUNTED;
+  #trouble: OutboxTrouble | null = null;
+  #since: number;
+  /** False until the first answer. */
+  #isKnown = false;
+  #countAt = Number.NEGATIVE_INFINITY;
+  #isEnded = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(outbox: OutboxSettings, parts: ReaderParts) {
+    this.outbox = outbox;
+    this.place = placeOf(outbox);
+    this.table = parts.table;
+    this.#parts = parts;
+    this.#since = parts.clock.now();
+  }
+
+  get standing(): OutboxStanding {
+    const { published } = this.#parts.publisher;
+    const isUp = this.#isKnown && this.#trouble === null;
+    return { isUp, since: this.#since, trouble: this.#trouble, ...this.#counts, published };
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Resolves once nothing more is read, published or deleted. */
+  async stop(): Promise<void> {
+    this.#isEnded = true;
+    this.table.wake();
+    await this.#running;
+    await this.table.close();
+  }
+
+  setAside(limit: number): Promise<readonly SetAsideRow[]> {
+    return forCallers(this.table.setAside(limit));
+  }
+
+  retry(ids: readonly string[] | null): Promise<number> {
+    return this.#changing(this.table.retry(ids));
+  }
+
+  drop(ids: readonly string[] | null): Promise<number> {
+    return this.#changing(this.table.remove(ids));
+  }
+
+  /** Then counts the rows again. */
+  async #changing(change: Promise<number>): Promise<number> {
+    const changed = await forCallers(change);
+    this.#countAt = Number.NEGATIVE_INFINITY;
+    this.table.wake();
+    return changed;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, publisher } = this.#parts;
+    while (!this.#isEnded) {
+      let wait = POLL_MS;
+      try {
+        if (clock.monotonic() >= this.#countAt) {
+          this.#counts = await this.table.look();
+          this.#countAt = clock.monotonic() + COUNT_EVERY_MS;
+        }
+        const done = await this.table.pass((rows) => publisher.publish(rows), publisher.resting());
+        this.#note(null);
+        if (done > 0) wait = 0;
+      } catch (error) {
+        this.#note(this.#troubleOf(error));
+        this.table.drop();
+        this.#countAt = Number.NEGATIVE_INFINITY;
+        wait = RETRY_MS;
+        // An end of the wait would only say that the connection is gone.
+        await new Promise<void>((resolve) => void (this.#isEnded ? resolve() : clock.after(RETRY_MS / 2, resolve)));
+      }
+      if (wait > 0 && !this.#isEnded) await this.table.wait(wait === RETRY_MS ? RETRY_MS / 2 : wait);
+      // Others have their turn, however many rows there are.
+      else await new Promise<void>((resolve) => clock.nextTurn(resolve));
+    }
+  }
+
+  #troubleOf(error: unknown): OutboxTrouble {
+    if (error instanceof OutboxFault) return error.trouble;
+    if (error instanceof WebhookdError) {
+      return {
+        what: `its events cannot be stored: ${error.detail}`,
+        todo: "see `webhookd status`; the rows wait meanwhile",
+      };
+    }
+    this.#parts.log.error(
+      { err: error, outbox: this.outbox.name },
+      "an outbox could not be read; this is a bug in webhookd",
+    );
+    return { what: "webhookd failed to read it", todo: "please report the error in the log" };
+  }
+
+  /** Says each change once. The server's words may differ from one time to the next, and are no change. */
+  #note(trouble: OutboxTrouble | null): void {
+    const { clock, log } = this.#parts;
+    const before = this.#trouble;
+    const isChange = !this.#isKnown || (before === null) !== (trouble === null) || before?.todo !== trouble?.todo;
+    this.#trouble = trouble;
+    if (!isChange) return;
+    const isFirst = !this.#isKnown;
+    this.#isKnown = true;
+    this.#since = clock.now();
+    const fields = { outbox: this.outbox.name };
+    if (trouble !== null)
+      log.error({ ...fields, ...trouble }, `an outbox cannot be read: ${trouble.what}; ${trouble.todo}`);
+    else log.info(fields, isFirst ? "the outbox is read" : "the outbox is read again");
+  }
+}
+
+async function forCallers<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof OutboxFault)) throw error;
+    const { what, todo } = error.trouble;
+    throw new WebhookdError("outbox_unavailable", `the outbox cannot be used: ${what}; ${todo}`, { cause: error });
+  }
+}
