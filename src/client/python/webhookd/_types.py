@@ -77,7 +77,7 @@ class BatchedPublication(_BatchedPublication, total=False):
 class FieldProblem(TypedDict):
     # A JSON pointer (RFC 6901) into the body, `""` for all of it; `?name` for a parameter.
     pointer: str
-    code: Literal["invalid_utf8", "duplicate_key", "too_deep", "too_many_values", "unsupported_content_encoding", "missing_field", "unknown_field", "invalid_type", "invalid_syntax", "out_of_range", "conflicting_fields", "invalid_body", "too_long", "too_few", "forbidden_char", "invalid_secret", "fan_out_too_large", "invalid_events", "invalid_filter", "unknown_event_type", "archived_event_type", "read_only_event_type", "unknown_endpoint", "unknown_event", "invalid_header", "invalid_idempotency_key", "url_invalid", "url_too_long", "url_scheme", "url_userinfo", "url_fragment", "url_forbidden_char", "host_invalid", "host_noncanonical", "host_single_label", "host_special_use", "host_metadata", "host_trailing_dot", "host_is_ip", "port_not_allowed", "address_not_public", "address_metadata", "address_denied", "address_self"]
+    code: Literal["invalid_utf8", "duplicate_key", "too_deep", "too_many_values", "unsupported_content_encoding", "missing_field", "unknown_field", "invalid_type", "invalid_syntax", "out_of_range", "conflicting_fields", "invalid_body", "too_long", "too_few", "forbidden_char", "invalid_secret", "fan_out_too_large", "invalid_events", "invalid_filter", "unknown_event_type", "archived_event_type", "read_only_event_type", "unknown_endpoint", "unknown_event", "unknown_tenant", "invalid_header", "invalid_idempotency_key", "url_invalid", "url_too_long", "url_scheme", "url_userinfo", "url_fragment", "url_forbidden_char", "host_invalid", "host_noncanonical", "host_single_label", "host_special_use", "host_metadata", "host_trailing_dot", "host_is_ip", "port_not_allowed", "address_not_public", "address_metadata", "address_denied", "address_self"]
     detail: str
 
 
@@ -90,6 +90,8 @@ class _Problem(TypedDict):
     detail: str
     # Stable, for programs to check.
     code: Literal["bad_request", "invalid_json", "unauthorized", "forbidden", "browser_origin", "not_found", "method_not_allowed", "request_timeout", "event_not_failed", "delivery_settled", "endpoint_disabled", "endpoint_damaged", "endpoint_limit", "rotation_in_progress", "not_rotating", "already_created", "canary_failed", "job_ended", "backup_running", "key_not_changeable", "event_type_read_only", "event_type_in_use", "event_type_limit", "plan_changed", "gone", "precondition_failed", "payload_too_large", "unsupported_media_type", "misdirected", "validation_failed", "invalid_query", "idempotency_mismatch", "rate_limited", "headers_too_large", "backup_failed", "rekey_failed", "internal", "overloaded", "outbox_unavailable", "shutting_down", "storage_unavailable", "storage_full"]
+    # Whether the same request may succeed later. If not, change what `detail` and `errors` name first.
+    retryable: bool
     # The same id as in `X-Request-Id`; it is also in the daemon's log.
     request_id: str
 
