@@ -55,6 +55,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   "rate_limited",
   "internal",
   "overloaded",
+  "outbox_unavailable",
   "shutting_down",
   "storage_unavailable",
   "storage_full",
