@@ -10,6 +10,7 @@ export interface Schema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly (string | number | boolean | null)[];
   readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
   readonly const?: string | number | boolean | null;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -44,7 +45,7 @@ export function answers(): ReadonlyMap<string, readonly (Schema | null)[]> {
     const good = Object.entries(responses).filter(([status]) => status.startsWith("2"));
     const schemas = good.map(([, { content }]) => (content === undefined ? null : content["application/json"]?.schema));
     const isOurs = (schema: Schema | null | undefined) =>
-      schema === null || schema?.$ref !== undefined || schema?.anyOf !== undefined || schema?.properties !== undefined;
+      schema === null || ["$ref", "anyOf", "allOf", "properties"].some((keyword) => keyword in Object(schema));
     if (schemas.every(isOurs)) found.set(operationId, schemas as (Schema | null)[]);
   }
   return found;

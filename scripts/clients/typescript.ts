@@ -33,6 +33,7 @@ function typeName(name: string): string {
 function typeOf(schema: Schema, depth = 0): string {
   if (schema.$ref !== undefined) return typeName(nameIn(schema.$ref));
   if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeOf(one, depth)).join(" | ");
+  if (schema.allOf !== undefined) return schema.allOf.map((one) => typeOf(one, depth)).join(" & ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const values = fixedValues(schema);
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");

@@ -88,8 +88,6 @@ export const OPERATIONS = {
   revokeKey: "DELETE /v1/keys/{id}",
   createPortalLink: "POST /v1/portal-links",
   getPortal: "GET /v1/portal",
-  readPortal: "GET /portal",
-  readPortalFile: "GET /portal/{file}",
   listAudit: "GET /v1/audit",
   listTenants: "GET /v1/tenants",
 
@@ -111,7 +109,6 @@ export const OPERATIONS = {
   getReadiness: "GET /readyz",
   getMetrics: "GET /metrics",
   getDescription: "GET /openapi.json",
-  readDocs: "GET /docs",
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;

@@ -1,35 +1,28 @@
-/** A daemon that responds to every operation with the example of its published description. */
+/** A daemon that responds to every operation with its example. */
 import { readFileSync } from "node:fs";
+import { exampleOf as problemExample } from "../../src/api/openapi/responses.ts";
+import type { ErrorCode } from "../../src/domain/errors.ts";
 import { OPERATIONS, type OperationName } from "../../src/client/operations.ts";
 import { fakeDaemon, type FakeDaemon } from "./fake-daemon.ts";
 
-interface Media {
-  readonly example?: object;
-  readonly examples?: Readonly<Record<string, { readonly $ref: string }>>;
-}
-interface Response {
-  readonly $ref?: string;
-  readonly content?: Readonly<Record<string, Media>>;
-}
 interface Described {
-  readonly responses: Readonly<Record<string, Response>>;
-}
-interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: {
-    readonly responses: Readonly<Record<string, Response>>;
-    readonly examples: Readonly<Record<string, { readonly value: object }>>;
-  };
+  /** The first of the operation's good replies. */
+  readonly status: number;
+  /** Absent if the reply has no body, or none that is JSON. */
+  readonly body?: object;
+  /** The problem codes with which it may respond, by their status. */
+  readonly problems: Readonly<Record<string, readonly ErrorCode[]>>;
 }
 
-const file = new URL("../../docs/openapi.json", import.meta.url);
-const { paths, components } = JSON.parse(readFileSync(file, "utf8")) as Description;
+/** Written by `vitest run test/api/openapi/published.test.ts --update`. */
+const file = new URL("operations.json", import.meta.url);
+const DESCRIBED = JSON.parse(readFileSync(file, "utf8")) as Record<OperationName, Described>;
 
 const ROUTES = (Object.entries(OPERATIONS) as [OperationName, string][])
   .map(([operation, route]) => {
     const [method, path] = route.split(" ") as [string, string];
     const pattern = new RegExp(`^${path.replaceAll(".", "\\.").replace("{id}", "[^/]+")}$`);
-    return { operation, method, pattern, described: paths[path]![method.toLowerCase()]!, isOne: path.includes("{id}") };
+    return { operation, method, pattern, described: DESCRIBED[operation], isOne: path.includes("{id}") };
   })
   // Paths with an id match last, so that `/v1/webhooks/events` is not taken for an endpoint's id.
   .sort((one, other) => Number(one.isOne) - Number(other.isOne));
@@ -75,7 +68,7 @@ export async function describedDaemon({ answers = {}, refuse }: Answering = {}):
 /** Returns the problem codes with which an operation may respond under a status, according to its description. */
 export function refusalsOf(operation: OperationName, status: number): string[] {
   const { described } = ROUTES.find((route) => route.operation === operation)!;
-  return Object.keys(problemsOf(described, status) ?? {});
+  return [...(described.problems[status] ?? [])];
 }
 
 function routeOf(method: string, path: string) {
@@ -85,22 +78,12 @@ function routeOf(method: string, path: string) {
   return found;
 }
 
-function exampleOf({ responses }: Described): { status: number; body?: Body } {
-  const [status, { content }] = Object.entries(responses).find(([one]) => one.startsWith("2"))!;
-  const body = content?.["application/json"]?.example;
-  return { status: Number(status), ...(body !== undefined && { body }) };
+function exampleOf({ status, body }: Described): { status: number; body?: Body } {
+  return { status, ...(body !== undefined && { body }) };
 }
 
-function problemsOf({ responses }: Described, status: number) {
-  const { $ref, ...inline } = responses[status] ?? {};
-  const response: Response = $ref === undefined ? inline : components.responses[$ref.split("/").at(-1)!]!;
-  return response.content?.["application/problem+json"]?.examples;
-}
-
-function problemOf(described: Described, { status, code, errors }: Refusal) {
-  const examples = problemsOf(described, status);
-  if (examples === undefined) throw new Error(`the description knows no ${status} there`);
-  const { $ref } = examples[code ?? Object.keys(examples)[0]!]!;
-  const body = components.examples[$ref.split("/").at(-1)!]!.value;
-  return { status, body: { ...body, ...(errors && { errors }) }, type: "application/problem+json" };
+function problemOf({ problems }: Described, { status, code, errors }: Refusal) {
+  const known = problems[status]?.find((one) => code === undefined || one === code);
+  if (known === undefined) throw new Error(`the description knows no ${status} ${code ?? ""} there`);
+  return { status, body: { ...problemExample(known), ...(errors && { errors }) }, type: "application/problem+json" };
 }

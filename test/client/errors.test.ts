@@ -57,5 +57,5 @@ it("an operation that does not exist is refused with the nearest name", async ()
   const client = connect({ socket: "/nonexistent" });
   const asked = client.call("listEvent" as "listEvents");
   await expect(asked).rejects.toMatchObject({ code: "unknown_operation", hint: "Did you mean listEvents?" });
-  await expect(client.text("toString" as "readDocs")).rejects.toMatchObject({ code: "unknown_operation" });
+  await expect(client.text("toString" as "getStatus")).rejects.toMatchObject({ code: "unknown_operation" });
 });

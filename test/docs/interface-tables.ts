@@ -47,11 +47,14 @@ function fields(): string[] {
       namesSettings: true,
     }),
   );
-  const { properties, required } = schemas.components()["Registration"] as {
+  const components = schemas.components() as Readonly<Record<string, JsonObject>>;
+  const { properties, required } = components["Registration"] as {
     readonly properties: Readonly<Record<string, JsonObject>>;
     readonly required: readonly string[];
   };
-  const rows = Object.entries(properties).map(([name, schema]) => {
+  const rows = Object.entries(properties).map(([name, given]) => {
+    const component = typeof given["$ref"] === "string" ? components[given["$ref"].split("/").at(-1)!] : {};
+    const schema: JsonObject = { ...component, ...given };
     const missing = required.includes(name) ? "required" : `\`${JSON.stringify(schema["default"])}\``;
     return [`\`${name}\``, missing, limitsOf(schema), String(schema["description"])];
   });

@@ -128,6 +128,8 @@ export const listKeys: Operation = {
   id: "listKeys",
   tag: "Keys",
   summary: "List keys",
+  description:
+    "The keys themselves are never shown again. Revoked and expired keys stay listed for as long as they are kept.",
   replies: {
     200: {
       description: "A page of keys, without the secret part.",
@@ -159,6 +161,7 @@ export const getKey: Operation = {
   id: "getKey",
   tag: "Keys",
   summary: "Get a key",
+  description: "What it may do, for which tenant, and when it was last used.",
   params,
   replies: { 200: { description: "The key, without its secret part.", schema: Key, example: aKey } },
 };

@@ -18,6 +18,7 @@ export const getHealth: Operation = {
   id: "getHealth",
   tag: "Daemon",
   summary: "Check that the process answers",
+  description: "It answers as long as the process serves requests, whatever the state of the store and the network.",
   replies: { 200: aWord("The process answers.", "ok") },
 };
 

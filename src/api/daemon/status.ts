@@ -193,6 +193,8 @@ export const getStatus: Operation = {
   id: "getStatus",
   tag: "Daemon",
   summary: "Get the status of the daemon",
+  description:
+    "What is pending, what holds up sending, and how the store, the disk and the backups are. With a key for one tenant, the daemon's own affairs are left out.",
   replies: { 200: { description: "The status.", schema: Status, example: aStatus } },
 };
 

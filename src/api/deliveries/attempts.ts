@@ -138,6 +138,8 @@ export const listEventAttempts: Operation = {
   id: "listEventAttempts",
   tag: "Events",
   summary: "List every attempt made for an event",
+  description:
+    "To all endpoints, in the order in which they began. Each has the answer of the receiver, its timing and its error.",
   params: { id: "evt" },
   replies: {
     200: aPageOfAttempts,
@@ -148,6 +150,7 @@ export const listDeliveryAttempts: Operation = {
   id: "listDeliveryAttempts",
   tag: "Deliveries",
   summary: "List every attempt made for a delivery",
+  description: "In the order of their numbers. Each has the answer of the receiver, its timing and its error.",
   params: { id: "dlv" },
   replies: { 200: aPageOfAttempts },
 };
@@ -166,6 +169,8 @@ export const getAttempt: Operation = {
   id: "getAttempt",
   tag: "Deliveries",
   summary: "Get an attempt",
+  description:
+    "With the status, the headers and up to 16 KiB of the body that the receiver answered, and how long each phase took.",
   params: { id: "att" },
   replies: { 200: { description: "The attempt.", schema: Attempt, example: anAttempt } },
 };

@@ -119,6 +119,8 @@ export const getDelivery: Operation = {
   id: "getDelivery",
   tag: "Deliveries",
   summary: "Get a delivery",
+  description:
+    "With its status, its place on the ladder, its next attempt, and the last attempt with the answer of the receiver.",
   params,
   replies: { 200: { description: "The delivery.", schema: WholeDelivery, example: aWholeDelivery } },
 };

@@ -29,6 +29,7 @@ import {
   line,
   rate,
   Tenant,
+  titled,
 } from "../pipeline/shapes.ts";
 import { headers, mergeHeaders } from "./headers.ts";
 import { mergePatch, metadata } from "./metadata.ts";
@@ -81,7 +82,7 @@ export const uidSchema = v.object({
 const ASKED = {
   url: asked({
     wire: "url",
-    reads: address,
+    reads: (rules) => titled("EndpointUrl", address(rules)),
     shape: described(v.string(), "Normalized according to the WHATWG URL standard."),
     show: ({ url }) => url,
     example: "https://example.com/hook",
@@ -91,6 +92,7 @@ const ASKED = {
     reads: ({ types }) =>
       v.pipe(
         v.array(chosenName(types)),
+        v.title("ChosenTypes"),
         v.minLength(1, "too_few: must name at least one event type"),
         v.maxLength(100, "too_long: must name at most 100 event types"),
         v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
@@ -106,7 +108,7 @@ const ASKED = {
   }),
   filter: asked({
     wire: "filter",
-    reads: filter,
+    reads: (rules) => titled("FilterDocument", filter(rules)),
     shape: v.nullable(AnyObject),
     show: (endpoint) => endpoint.filter,
     example: null,
@@ -120,7 +122,7 @@ const ASKED = {
   }),
   headers: asked({
     wire: "headers",
-    reads: ({ signatureHeader }) => headers(signatureHeader),
+    reads: ({ signatureHeader }) => titled("HeaderValues", headers(signatureHeader)),
     merges: mergeHeaders,
     shape: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
     show: ({ headerNames }) => Object.fromEntries(headerNames.map((name) => [name, MASKED])),
@@ -174,6 +176,7 @@ const ASKED = {
     reads: () =>
       v.pipe(
         v.array(v.picklist(SIGNATURES)),
+        v.title("ChosenSignatures"),
         v.minLength(1, "too_few: must name at least one signature"),
         v.check((names) => new Set(names).size === names.length, "out_of_range: must name each signature once"),
         v.metadata({

@@ -102,6 +102,7 @@ export const listEndpoints: Operation = {
   id: "listEndpoints",
   tag: "Endpoints",
   summary: "List endpoints",
+  description: "Newest first, without their health. `match` searches, and `sort=failing` begins with those that fail.",
   replies: {
     200: { description: "A page of endpoints.", schema: EndpointPage, example: aPageOf(anEndpoint), headers: ["link"] },
   },
@@ -111,6 +112,8 @@ export const getEndpoint: Operation = {
   id: "getEndpoint",
   tag: "Endpoints",
   summary: "Get an endpoint",
+  description:
+    "With its health: the latest success and failure, the failures in a row, and what is pending. Send its `ETag` as `If-Match` with a change.",
   params,
   replies: {
     200: {

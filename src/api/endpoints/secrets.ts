@@ -79,6 +79,7 @@ export const getSecret: Operation = {
   id: "getSecret",
   tag: "Endpoints",
   summary: "Get an endpoint's signing secrets",
+  description: "During a rotation also the next one. Every call is recorded in the audit log.",
   params,
   replies: {
     200: {

@@ -11,9 +11,12 @@ export const PATH = "/v1/webhooks/event-types";
 /** The most bytes of one type. */
 export const MAX_TYPE_BYTES = 64 * 1024;
 
-const Validation = described(
-  v.nullable(v.picklist(VALIDATIONS)),
-  "What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.",
+const Validation = titled(
+  "Validation",
+  described(
+    v.nullable(v.picklist(VALIDATIONS)),
+    "What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.",
+  ),
 );
 
 export const EventType = titled(
@@ -226,6 +229,7 @@ export const getEventType: Operation = {
   id: "getEventType",
   tag: "Events",
   summary: "Get an event type",
+  description: "With its schema and its sample. An unknown name is answered with the nearest one.",
   params,
   replies: { 200: { description: "The event type.", schema: EventType, example: anEventType } },
 };

@@ -146,6 +146,8 @@ export const listEvents: Operation = {
   id: "listEvents",
   tag: "Events",
   summary: "List events",
+  description:
+    "Newest first, each with its status and labels, without its deliveries. `include=data` adds the data, `include=deliveries` the deliveries.",
   replies: {
     200: { description: "A page of events.", schema: EventPage, example: aPageOf(anEventSummary), headers: ["link"] },
   },
@@ -155,6 +157,8 @@ export const getEvent: Operation = {
   id: "getEvent",
   tag: "Events",
   summary: "Get an event and its deliveries",
+  description:
+    "With its data, byte for byte as published, and its first 100 deliveries; `more_deliveries` leads to the rest.",
   params,
   replies: { 200: { description: "The event.", schema: Event, example: anEvent } },
 };

@@ -168,6 +168,7 @@ export const listJobs: Operation = {
   id: "listJobs",
   tag: "Jobs",
   summary: "List jobs",
+  description: "Newest first, with the counts of each. Jobs that have ended stay listed for as long as they are kept.",
   replies: { 200: { description: "A page of jobs.", schema: JobPage, example: aPageOf(aJob), headers: ["link"] } },
 };
 
@@ -175,6 +176,7 @@ export const getJob: Operation = {
   id: "getJob",
   tag: "Jobs",
   summary: "Get a job",
+  description: "With its counts by endpoint, and what became of the canaries.",
   params,
   replies: { 200: { description: "The job.", schema: WholeJob, example: aWholeJob } },
 };

@@ -11,6 +11,8 @@ export const getDescription: Operation = {
   id: "getDescription",
   tag: "Daemon",
   summary: "Read this description as OpenAPI 3.1",
+  description:
+    "Made from the routes that answer and from the event types there are now. It needs no key unless `[server] docs` is `key`.",
   headers: IF_NONE_MATCH,
   replies: {
     200: { description: "The description.", schema: AnyObject, example: { openapi: "3.1.0" }, headers: ["etag"] },
@@ -20,6 +22,7 @@ export const getDescription: Operation = {
 
 export const readDocs: Operation = {
   id: "readDocs",
+  isPage: true,
   tag: "Daemon",
   summary: "Read this description as a page",
   description:

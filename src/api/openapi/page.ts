@@ -1,6 +1,7 @@
 /** Renders the description as one HTML page that loads nothing: no scripts, no images. */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "./json-schema.ts";
+import { CODES, exampleOf } from "./responses.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -55,7 +56,6 @@ function hashOf(text: string): string {
 }
 
 type Operation = JsonObject & { operationId: string; summary: string; tags: string[] };
-type Needed = { key: string[] };
 type Located = { method: string; path: string; operation: Operation };
 
 /** `document` must come from `openapi()`. */
@@ -96,8 +96,7 @@ class View {
   }
 
   problems(): string {
-    const { examples } = this.#document.components as { examples: Record<string, { value: JsonObject }> };
-    const rows = Object.entries(examples).map(([name, { value }]) => [
+    const rows = CODES.map((name) => [name, exampleOf(name)] as const).map(([name, value]) => [
       `<code id="error.${escape(name)}">${escape(name)}</code>`,
       escape(value.status),
       escape(value.title),
@@ -122,7 +121,7 @@ class View {
   #operation(located: Located): string {
     const { method, path, operation } = located;
     const { operationId, summary, description, security } = operation;
-    const route = `${code(`${method} ${path}`)} <small>${accessOf(security as Needed[])}</small>`;
+    const route = `${code(`${method} ${path}`)} <small>${accessOf(security as [] | undefined, operation["x-scope"])}</small>`;
     return (
       `<article id="${escape(operationId)}"><h3>${escape(titleOf(located))}</h3>` +
       `<p>${path.startsWith("/") ? route : escape(summary)}</p>${prose(description)}` +
@@ -145,21 +144,25 @@ class View {
   }
 
   #responses({ responses }: JsonObject): string {
-    const all = Object.entries(responses as JsonObject);
-    const errors = all.filter(([, response]) => "$ref" in (response as JsonObject));
-    const answers = all.filter(([, response]) => !("$ref" in (response as JsonObject)));
+    const all = Object.entries(responses as Record<string, JsonObject>);
+    const isError = ({ content }: JsonObject) => "application/problem+json" in Object(content);
+    const errors = all.filter(([, response]) => isError(this.#resolved(response)));
+    const answers = all
+      .map(([status, response]) => [status, this.#resolved(response)] as const)
+      .filter(([, response]) => !isError(response));
     const shown = answers.map(([status, response]) => {
       const { description, content = {} } = response as { description: string; content?: JsonObject };
       return `<h4>${escape(status)}</h4>${prose(description)}${this.#content(content)}`;
     });
-    const codes = errors.flatMap(([, response]) =>
-      String((response as JsonObject).$ref)
-        .split("/")
-        .at(-1)!
-        .split("."),
-    );
-    const links = codes.map((name) => link(`error.${name}`, name));
+    const links = errors.map(([, response]) => this.#problemLinks(String(response.$ref))).flat();
     return shown.join("") + (links.length === 0 ? "" : `<p class="errors">Errors: ${links.join(", ")}</p>`);
+  }
+
+  #problemLinks(ref: string): string[] {
+    const name = ref.slice(ref.lastIndexOf("/") + 1);
+    if (!/^[a-z]/.test(name)) return [link("errors", name)];
+    const codes = name.split(".").filter((code) => (CODES as string[]).includes(code));
+    return codes.map((code) => link(`error.${code}`, code));
   }
 
   /** `looked` may follow references, so that a request body is shown in full where it is needed. */
@@ -187,9 +190,9 @@ function titleOf({ path, operation }: Located): string {
   return path.startsWith("/") ? operation.summary : path;
 }
 
-function accessOf([needed]: readonly Needed[]): string {
-  if (needed === undefined) return "no key";
-  return needed.key[0] === undefined ? "any key" : `scope ${code(needed.key[0])}`;
+function accessOf(security: readonly [] | undefined, scope: unknown): string {
+  if (security !== undefined) return "no key";
+  return scope === undefined ? "any key" : `scope ${code(scope)}`;
 }
 
 function link(id: string, text: string): string {

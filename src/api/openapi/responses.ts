@@ -10,10 +10,8 @@ import type { JsonObject, Schemas } from "./json-schema.ts";
 
 /** Headers that the daemon sends. */
 export const HEADERS = {
-  "X-Request-Id": header("Identifies this request in the daemon's log.", "req_06fbqxvx8q1r2s3t4v5w6x7y8z"),
   "Retry-After": header("How many seconds to wait before trying again.", 5, { type: "integer", minimum: 0 }),
   "WWW-Authenticate": header("How to authenticate.", "Bearer"),
-  Allow: header("The methods that this path supports.", "POST, GET, HEAD"),
   Location: header("The path of the new resource.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header(
     'The next page of a list, if there is one, as `rel="next"`; each deprecated event type of a publish, as `rel="deprecation"`.',
@@ -39,7 +37,6 @@ export const HEADERS = {
     "With `[server] rate_limit`: how many requests are left now (`r`); all of them are available again in `t` seconds.",
     '"key";r=42;t=1',
   ),
-  "Idempotency-Replayed": header("`true` when this is the answer to an earlier request with the same key.", "true"),
 };
 
 type HeaderName = keyof typeof HEADERS;
@@ -52,6 +49,33 @@ const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = {
   sunset: "Sunset",
 };
 
+type StatusClass = "4XX" | "5XX";
+
+function classOf(status: number): StatusClass {
+  return status < 500 ? "4XX" : "5XX";
+}
+
+/** Problems that follow from the rules that most routes share. A status that has any other one is described for itself. */
+const COMMON: ReadonlySet<ErrorCode> = new Set([
+  "bad_request",
+  "invalid_json",
+  "unauthorized",
+  "forbidden",
+  "browser_origin",
+  "payload_too_large",
+  "unsupported_media_type",
+  "misdirected",
+  "validation_failed",
+  "invalid_query",
+  "idempotency_mismatch",
+  "rate_limited",
+  "internal",
+  "overloaded",
+  "shutting_down",
+  "storage_unavailable",
+  "storage_full",
+]);
+
 /** Headers of answers to callers that have a rate limit. */
 const LIMIT: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
@@ -61,16 +85,16 @@ export class Responses {
 
   constructor(schemas: Schemas) {
     this.#schemas = schemas;
-    for (const code of CODES) this.#problem([code]);
   }
 
   of(route: Route): JsonObject {
     const responses: JsonObject = {};
-    for (const [status, codes] of Map.groupBy(problemsOf(route), (code) => PROBLEMS[code].status)) {
-      responses[status] = this.#problem(codes);
+    const problems = Map.groupBy(problemsOf(route), (code) => PROBLEMS[code].status);
+    for (const [status, codes] of problems) {
+      if (codes.every((code) => COMMON.has(code))) responses[classOf(status)] = this.#common(classOf(status));
+      else responses[status] = this.#problem(codes.join("."), codes);
     }
-    for (const [status, shape] of Object.entries(route.operation.replies ?? {}))
-      responses[status] = this.#reply(shape, route);
+    for (const [status, shape] of Object.entries(route.operation.replies ?? {})) responses[status] = this.#reply(shape);
     return responses;
   }
 
@@ -79,49 +103,43 @@ export class Responses {
     return Object.fromEntries([...this.#shared].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #reply(
-    { description, schema, example, type = "application/json", headers = [] }: ReplyShape,
-    { method, access }: Route,
-  ): JsonObject {
-    const names: HeaderName[] = ["X-Request-Id", ...headers.map((name) => REPLY_HEADERS[name])];
-    if (access !== "open") names.push(...LIMIT);
-    if (method === "POST") names.push("Idempotency-Replayed");
+  /** Leaves out the example, which would make the document half as long again. The page shows it. */
+  #reply({ description, schema, type = "application/json", headers = [] }: ReplyShape): JsonObject {
     return {
       description,
-      headers: refs(names),
-      ...(schema !== undefined && { content: { [type]: { schema: this.#schemas.of(schema), example } } }),
+      ...(headers.length > 0 && { headers: refs(headers.map((name) => REPLY_HEADERS[name])) }),
+      ...(schema !== undefined && { content: { [type]: { schema: this.#schemas.of(schema) } } }),
     };
   }
 
-  #problem(codes: readonly ErrorCode[]): JsonObject {
-    const name = codes.join(".");
+  /** The problems of every route are described once, for all statuses of a class. */
+  #common(name: StatusClass): JsonObject {
+    return this.#problem(
+      name,
+      CODES.filter((code) => COMMON.has(code) && classOf(PROBLEMS[code].status) === name),
+    );
+  }
+
+  #problem(name: string, codes: readonly ErrorCode[]): JsonObject {
     if (!this.#shared.has(name)) this.#shared.set(name, this.#problemResponse(codes));
     return { $ref: `#/components/responses/${name}` };
   }
 
   #problemResponse(codes: readonly ErrorCode[]): JsonObject {
-    const headers: HeaderName[] = ["X-Request-Id"];
+    const headers: HeaderName[] = [];
     if (codes.some((code) => RETRY_AFTER[code] !== undefined)) headers.push("Retry-After");
     if (codes.includes("rate_limited")) headers.push(...LIMIT);
     if (codes.includes("unauthorized")) headers.push("WWW-Authenticate");
-    if (codes.includes("method_not_allowed")) headers.push("Allow");
-    const ofTheseCodes = { type: "object", properties: { code: { enum: codes } } };
     return {
       description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join("; "),
-      headers: refs(headers),
+      ...(headers.length > 0 && { headers: refs(headers) }),
       content: {
         "application/problem+json": {
-          schema: { allOf: [this.#schemas.of(Problem), ofTheseCodes] },
-          examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+          schema: this.#schemas.of(Problem),
         },
       },
     };
   }
-}
-
-/** Returns an example body of each problem. */
-export function problemExamples(): JsonObject {
-  return Object.fromEntries(CODES.map((code) => [code, { value: exampleOf(code) }]));
 }
 
 function refs(names: readonly HeaderName[]): JsonObject {

@@ -20,16 +20,12 @@ export interface Retries {
 }
 
 /** Describes one webhook for each event type. `parameters` are components. */
-export function webhooks(types: Iterable<EventType>, parameters: JsonObject, retries: Retries): JsonObject {
+export function webhooks(types: Iterable<EventType>, parameters: JsonObject): JsonObject {
   const refs = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
-  return Object.fromEntries([...types].map((type) => [type.name, { post: delivery(type, refs, answered(retries)) }]));
+  return Object.fromEntries([...types].map((type) => [type.name, { post: delivery(type, refs) }]));
 }
 
-function delivery(
-  { name, description, source, schema, sample }: EventType,
-  parameters: JsonObject[],
-  responses: JsonObject,
-): JsonObject {
+function delivery({ name, description, source, schema, sample }: EventType, parameters: JsonObject[]): JsonObject {
   const made =
     source === "example" ? " The shape of `data` is an example: the publisher decides what it contains." : "";
   // The `$id` makes the schema a resource of its own, so that its references stay inside it.
@@ -55,21 +51,24 @@ function delivery(
         },
       },
     },
-    responses,
+    responses: {
+      "2XX": { $ref: "#/components/responses/accepted" },
+      default: { $ref: "#/components/responses/not_accepted" },
+    },
   };
 }
 
-/** Describes the consequence of each answer of a receiver, with the delays of this daemon. */
-function answered({ delays, timeout }: Retries): JsonObject {
+/** Describes the consequence of each answer of a receiver, with the delays of this daemon, as components. */
+export function receivedAnswers({ delays, timeout }: Retries): JsonObject {
   const again =
     delays.length === 0
       ? "It is not sent again."
       : `The same bytes are sent again after ${listed(delays.map(printDuration), "and")}.`;
   return {
-    "2XX": {
+    accepted: {
       description: `Accepted. Answer within ${printDuration(timeout)}, before you process the event. The response body is not used.`,
     },
-    default: {
+    not_accepted: {
       description: `Any other status is a failure, including a redirect (which is not followed) and no answer within ${printDuration(timeout)}. ${again}`,
     },
   };

@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import type { FieldCode } from "../../domain/errors.ts";
-import { isId } from "../../domain/id.ts";
+import { idPattern, isId } from "../../domain/id.ts";
 import type { Names, Store } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, oneTenantOf } from "./access.ts";
@@ -13,10 +13,11 @@ import { invalidQuery } from "./query.ts";
 import type { Call } from "./route.ts";
 import { unknownType, validationFailed } from "./body.ts";
 
-/** An endpoint in a body. The pattern is described in words only, because a published schema never becomes stricter. */
+/** An endpoint in a body. */
 export const EndpointWithDelivery = v.pipe(
   v.string(),
   v.check((text) => isId("ep", text), "invalid_type: is not an id of the form ep_…"),
+  v.metadata({ pattern: idPattern("ep").source }),
 );
 
 /** Throws `validation_failed` if the event has no delivery to the endpoint that the body names. */

@@ -110,7 +110,9 @@ export function numberParameter(
 
 /** Without a pattern, accepts any text, even a name that does not exist. `detail` describes what the text must be. */
 export function textParameter(name: string, description: string, pattern?: RegExp, detail = ""): Parameter<string> {
-  const schema = { type: "string", ...(pattern !== undefined && { pattern: pattern.source }) };
+  // Python and Go have no Unicode properties in patterns, so a description with one would be useless to them.
+  const isPortable = pattern !== undefined && !pattern.unicode;
+  const schema = { type: "string", ...(isPortable && { pattern: pattern.source }) };
   const parse = (text: string) => (pattern === undefined || pattern.test(text) ? text : undefined);
   return parameter(name, description, schema, () => ({ detail }), parse);
 }

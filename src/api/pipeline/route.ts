@@ -152,8 +152,8 @@ export interface Operation {
   readonly headers?: Readonly<Record<string, string>>;
   /** A valid body. */
   readonly example?: unknown;
-  /** A valid line, if `application/x-ndjson` is accepted too. */
-  readonly line?: unknown;
+  /** True if it answers with a page or a script for browsers, which no client needs. The description leaves it out. */
+  readonly isPage?: true;
   /** The replies by status. */
   readonly replies: Readonly<Record<number, ReplyShape>>;
   /**

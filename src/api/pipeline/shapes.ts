@@ -51,7 +51,7 @@ export const aPageOf = (item: unknown) => ({ data: [item], next_cursor: null });
 
 /** A page of a list. */
 export function pageSchema<const S extends v.GenericSchema>(item: S) {
-  return v.object({
+  const page = v.object({
     data: v.array(item),
     next_cursor: described(
       v.nullable(v.string()),
@@ -85,6 +85,7 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
       ),
     ),
   });
+  return v.pipe(page, v.metadata({ "x-page": true }));
 }
 
 /**

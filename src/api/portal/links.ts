@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
-import { isTenant } from "../../domain/id.ts";
+import { idPattern, isTenant } from "../../domain/id.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { PORTAL_SCOPES, type PortalScope } from "../../domain/caller.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
@@ -67,7 +67,7 @@ export const PortalLinkDraft = titled(
       v.nullable(
         described(
           v.pipe(
-            v.array(v.string()),
+            v.array(v.pipe(v.string(), v.metadata({ pattern: idPattern("ep").source }))),
             v.minLength(1, "too_few: must name at least one endpoint"),
             v.maxLength(MAX_ENDPOINTS, `too_long: must name at most ${MAX_ENDPOINTS} endpoints`),
             v.check((ids) => new Set(ids).size === ids.length, "invalid_type: must name each endpoint once"),
@@ -169,6 +169,7 @@ export const getPortal: Operation = {
   id: "getPortal",
   tag: "Keys",
   summary: "Get what the portal shows to this key",
+  description: "The page asks this first: what the key may do, when it expires, and how the page looks.",
   replies: {
     200: {
       description: "What the key may do, and what the page looks like.",

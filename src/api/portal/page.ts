@@ -14,6 +14,7 @@ const TO_PAGE: Reply = { status: 308, type: "text/plain", body: "", headers: [["
 
 export const readPortal: Operation = {
   id: "readPortal",
+  isPage: true,
   tag: "Keys",
   summary: "Open the portal",
   description: "The page itself, without any data: it fetches the data with the key in its link.",
@@ -32,6 +33,7 @@ export const readPortal: Operation = {
 
 export const readPortalFile: Operation = {
   id: "readPortalFile",
+  isPage: true,
   tag: "Keys",
   summary: "Load a part of the portal",
   description:

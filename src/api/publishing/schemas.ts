@@ -148,10 +148,9 @@ export const publishBatch: Operation = {
   tag: "Publishing",
   summary: "Publish many events at once",
   description:
-    "All or nothing: if one event is invalid, the answer names its index and nothing is stored. The body may have at most 4 MiB, and the events at most 20,000 deliveries (`fan_out_too_large`). With `application/x-ndjson` each line is one event, and `/events/3` is the fourth line.",
+    "All or nothing: if one event is invalid, the answer names its index and nothing is stored. The body may have at most 4 MiB, and the events at most 20,000 deliveries (`fan_out_too_large`). As `application/x-ndjson` the body has one event on each line, at most 1,000, and `/events/3` is the fourth.",
   headers: TRACE,
   example: { events: [aDraft] },
-  line: aDraft,
   replies: {
     202: {
       description: "All the events are durable.",

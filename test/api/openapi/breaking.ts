@@ -35,8 +35,9 @@ class Comparison {
 
   #operation(at: string, kept: Json, current: Json): void {
     this.#same(`${at}'s operationId`, kept.operationId, current.operationId);
-    const looser = current.security.length === 0 || current.security[0].key.length === 0;
-    if (!looser) this.#same(`${at}'s scope`, kept.security, current.security);
+    const [was, is] = [neededFor(kept), neededFor(current)];
+    const isLooser = is === NO_KEY || (is === ANY_KEY && was !== NO_KEY);
+    if (!isLooser) this.#same(`${at}'s scope`, was, is);
     this.#parameters(at, kept.parameters, current.parameters, "request");
     this.#body(at, kept.requestBody, current.requestBody);
     this.#each(`${at} `, kept.responses, current.responses, (status, was, is) => {
@@ -119,7 +120,7 @@ class Comparison {
       if (!lost.includes(name) && !removed) this.#say(`${at} ${verb} ${name}`);
     }
     if (direction !== "request") return;
-    if (current.additionalProperties === false && kept.additionalProperties === undefined) this.#say(`${at} is closed`);
+    if (current.additionalProperties === false && kept.additionalProperties !== false) this.#say(`${at} is closed`);
     if (current.enum === undefined) return;
     if (kept.enum === undefined) this.#say(`${at} takes listed values alone`);
     for (const value of kept.enum ?? []) {
@@ -168,6 +169,14 @@ class Comparison {
   #say(sentence: string): void {
     this.#found.push(sentence);
   }
+}
+
+const [NO_KEY, ANY_KEY] = ["no key", "any key"];
+
+/** Returns the scope that an operation needs. */
+function neededFor(operation: Json): string {
+  if (operation.security?.length === 0) return NO_KEY;
+  return operation["x-scope"] ?? ANY_KEY;
 }
 
 function resolved(document: Json, part: Json): Json {

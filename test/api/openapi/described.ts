@@ -1,4 +1,6 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { problemsOf } from "../../../src/api/openapi/responses.ts";
+import type { Route } from "../../../src/api/pipeline/route.ts";
 import type { Answer } from "../server.ts";
 
 type Json = Record<string, any>;
@@ -10,7 +12,7 @@ export class Description {
 
   constructor(document: Json) {
     this.document = document;
-    this.#ajv.addSchema(closed(document) as Json, "openapi");
+    this.#ajv.addSchema(closed(merged(document, document)) as Json, "openapi");
   }
 
   operations(): { method: string; path: string; operation: Json }[] {
@@ -25,12 +27,9 @@ export class Description {
     return steps(part.$ref).reduce((at, step) => at[step], this.document);
   }
 
-  /** The statuses that an operation may respond with, or, for problems, their codes. */
-  answers(operation: Json): string[] {
-    return Object.entries(operation.responses as Json).flatMap(([status, given]) => {
-      const problem = this.resolved(given).content?.["application/problem+json"];
-      return problem === undefined ? [status] : Object.keys(problem.examples);
-    });
+  /** The statuses that a route may respond with, or, for problems, their codes. */
+  answers(route: Route): string[] {
+    return [...Object.keys(route.operation.replies), ...problemsOf(route)];
   }
 
   /**
@@ -44,8 +43,10 @@ export class Description {
 
   /** Returns the faults of an operation's response. */
   faultsOf(method: string, path: string, { status, headers, body, text }: Answer): string[] {
-    const at = `/paths/${token(path)}/${method.toLowerCase()}/responses/${status}`;
-    const given = steps(`#${at}`).reduce<Json | undefined>((part, step) => part?.[step], this.document);
+    const responses = this.document.paths[path][method.toLowerCase()].responses as Json;
+    const name = status in responses ? String(status) : `${String(status)[0]}XX`;
+    const at = `/paths/${token(path)}/${method.toLowerCase()}/responses/${name}`;
+    const given = responses[name];
     if (given === undefined) return [`${status} is not described`];
     const response = this.resolved(given);
     const content = Object.keys(response.content ?? {});
@@ -67,22 +68,38 @@ function steps(ref: string): string[] {
   return parts.map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** Makes one object of the parts of each `allOf`, so that it can be closed as a whole. */
+function merged(value: unknown, document: Json): unknown {
+  if (Array.isArray(value)) return value.map((each) => merged(each, document));
+  if (typeof value !== "object" || value === null) return value;
+  const copy: Json = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, merged(each, document)]));
+  if (!Array.isArray(copy.allOf)) return copy;
+  const { allOf, ...rest } = copy;
+  const parts = (allOf as Json[]).map((part) => {
+    if (typeof part.$ref !== "string") return part;
+    return merged(
+      steps(part.$ref).reduce((at, step) => at[step], document),
+      document,
+    ) as Json;
+  });
+  return {
+    ...rest,
+    type: "object",
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+    required: parts.flatMap(({ required = [] }) => required as string[]),
+  };
+}
+
 /**
  * The document allows more fields, because responses may gain some. In these tests a field that is not described is a
  * fault.
  */
-function closed(value: unknown, inAllOf = false): unknown {
+function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => closed(each));
   if (typeof value !== "object" || value === null) return value;
-  const copy = Object.fromEntries(
-    Object.entries(value).map(([name, each]) =>
-      name === "allOf" ? [name, (each as unknown[]).map((part) => closed(part, true))] : [name, closed(each)],
-    ),
-  );
+  const copy: Json = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, closed(each)]));
   const isObject = copy.type === "object" && typeof copy.properties === "object";
-  return isObject && !inAllOf && copy.additionalProperties === undefined
-    ? { ...copy, additionalProperties: false }
-    : copy;
+  return isObject && copy.additionalProperties === undefined ? { ...copy, additionalProperties: false } : copy;
 }
 
 function sentence({ instancePath, message, params }: ErrorObject): string {

@@ -4,7 +4,6 @@ import { aDirectory } from "../../harness/daemon.ts";
 import { dueNow } from "../../store/fixtures.ts";
 import type { Answer } from "../server.ts";
 import { anEnd } from "../sqlite.ts";
-import { portalFiles } from "../../../src/portal/files.ts";
 import type { Step, Walk } from "./walk.ts";
 import { MAX_STORED_TYPES, capacityFault } from "../../../src/domain/events/catalogue.ts";
 import { anOutbox, aSetAsideRow } from "../../../src/api/daemon/outboxes.ts";
@@ -32,10 +31,6 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   },
   async getMetrics(walk) {
     await walk.call("getMetrics");
-    return {};
-  },
-  async readDocs(walk) {
-    await askTwice(walk, "readDocs");
     return {};
   },
   async getStatus(walk) {
@@ -522,17 +517,6 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     const { body } = await walk.call("createPortalLink", { body: { endpoints: [await walk.endpoint()] } });
     await walk.call("getPortal", { key: body.url.split("#")[1] });
     return {};
-  },
-  async readPortal(walk) {
-    await askTwice(walk, "readPortal");
-    return {};
-  },
-  async readPortalFile(walk) {
-    const files = await portalFiles();
-    const step = { id: files.find(({ path }) => path.endsWith(".js"))!.path.slice("/portal/".length) };
-    await askTwice(walk, "readPortalFile", step);
-    await walk.call("readPortalFile", { id: "nothing.js" });
-    return step;
   },
   async getKey(walk) {
     const { body } = await walk.call("createKey", { body: { scopes: ["publish", "read"], tenant: "*" } });
