@@ -1,7 +1,12 @@
-/** Writes `_types.py` of the Python client: the requests and responses of publishing, as TypedDicts. */
-import { fixedValues, madeOf, nameIn, SCHEMAS, type Schema } from "./description.ts";
+/** Writes `_types.py` and `_operations.py` of the Python client from the description. */
+import { OPERATIONS } from "../../src/client/operations.ts";
+import { answers, fixedValues, nameIn, SCHEMAS, type Schema } from "./description.ts";
 
-const PUBLISHING = ["EventDraft", "BatchItem", "Publication", "BatchedPublication", "FieldProblem", "Problem"];
+const MADE = `"""Made from the daemon's OpenAPI description. Do not edit: see test/client/python-types.test.ts."""
+
+from __future__ import annotations
+`;
+
 const PLAIN: Readonly<Record<string, string>> = {
   string: "str",
   integer: "int",
@@ -10,25 +15,129 @@ const PLAIN: Readonly<Record<string, string>> = {
   null: "None",
 };
 
-export function publishingTypes(): string {
-  const classes = madeOf(PUBLISHING).map((name) => classOf(name, SCHEMAS[name]!));
-  return `"""Made from the daemon's OpenAPI description. Do not edit: see test/client/python-types.test.ts."""
-
-from __future__ import annotations
-
-from typing import Any, Dict, List, Literal, TypedDict, Union
+/** Writes all schemas of the description as TypedDicts. */
+export function types(): string {
+  const body = ordered().map((name) => definitionOf(name, SCHEMAS[name]!));
+  return `${MADE}
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 
-${classes.join("\n\n")}`;
+${body.join("\n\n")}`;
+}
+
+/** Writes the method and path of each operation, and the types of their answers. */
+export function operations(): string {
+  const typed = answers();
+  const known = Object.entries(OPERATIONS).map(([name, route]) => {
+    const [method, path] = route.split(" ") as [string, string];
+    return `    ${JSON.stringify(name)}: (${JSON.stringify(method)}, ${JSON.stringify(path)}),\n`;
+  });
+  const pages = [...typed].filter(([, schemas]) => itemOf(schemas) !== null);
+  const calls = (isAsync: boolean) =>
+    [...typed]
+      .map(([name, schemas]) => callOf(name, schemas, isAsync))
+      .concat(catchAll(isAsync))
+      .join("\n");
+  const lists = (isAsync: boolean) =>
+    pages.map(([name, schemas]) => everyOf(name, itemOf(schemas)!, isAsync)).join("\n");
+  return `${MADE}
+from typing import Any, AsyncIterator, Dict, Iterator, List, Literal, Mapping, Optional, Tuple, Union, overload
+
+from . import _types as t
+
+#: The method and path of each operation.
+OPERATIONS: Dict[str, Tuple[str, str]] = {
+${known.join("")}}
+
+Query = Mapping[str, Union[str, int, float, bool, None]]
+Body = Union[Mapping[str, Any], str]
+
+
+class Calls:
+    """Every operation of the daemon, by its name in the OpenAPI description."""
+
+${calls(false)}
+${lists(false)}
+    def every(self, operation: str, **asked: Any) -> Iterator[Any]:
+        """Yields the items of a list, page after page, to its end."""
+        raise NotImplementedError
+
+
+class AsyncCalls:
+    """The same, to be awaited."""
+
+${calls(true)}
+${lists(true)}
+    def every(self, operation: str, **asked: Any) -> AsyncIterator[Any]:
+        """Yields the items of a list, page after page, to its end."""
+        raise NotImplementedError
+`;
+}
+
+const ASKED = `id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...`;
+
+function callOf(name: string, schemas: readonly (Schema | null)[], isAsync: boolean): string {
+  const answer = [...new Set(schemas.map((schema) => (schema === null ? "None" : typeOf(schema, "t."))))];
+  const type = answer.length === 1 ? answer[0]! : `Union[${answer.join(", ")}]`;
+  return `    @overload
+    ${isAsync ? "async " : ""}def call(self, operation: Literal[${JSON.stringify(name)}], *, ${ASKED}) -> ${type}: ...
+`;
+}
+
+function catchAll(isAsync: boolean): string {
+  const def = isAsync ? "async def" : "def";
+  return `    @overload
+    ${def} call(self, operation: str, *, ${ASKED}) -> Any: ...
+
+    ${def} call(self, operation: str, **asked: Any) -> Any:
+        """Returns the answer, and None if it has no body. Raises ClientError."""
+        raise NotImplementedError
+`;
+}
+
+function everyOf(name: string, item: Schema, isAsync: boolean): string {
+  const iterator = isAsync ? "AsyncIterator" : "Iterator";
+  return `    @overload
+    def every(self, operation: Literal[${JSON.stringify(name)}], *, ${ASKED}) -> ${iterator}[${typeOf(item, "t.")}]: ...
+`;
+}
+
+/** Returns the schema of a list's items, or null if the answer is no page. */
+export function itemOf([schema, ...others]: readonly (Schema | null)[]): Schema | null {
+  const [base, own] = schema?.allOf ?? [];
+  if (others.length > 0 || base?.$ref === undefined || nameIn(base.$ref) !== "ListPage") return null;
+  return own?.properties?.data?.items ?? null;
+}
+
+/** Returns the names of all schemas, each base before what extends it, and each alias after what it names. */
+function ordered(): string[] {
+  const found = new Set<string>();
+  const visit = (name: string, schema: Schema) => {
+    const needed = schema.allOf ?? (schema.properties === undefined ? [schema] : []);
+    for (const { $ref } of needed)
+      if ($ref !== undefined && !found.has(nameIn($ref))) visit(nameIn($ref), SCHEMAS[nameIn($ref)]!);
+    found.add(name);
+  };
+  for (const [name, schema] of Object.entries(SCHEMAS)) visit(name, schema);
+  return [...found];
+}
+
+function definitionOf(name: string, schema: Schema): string {
+  if (schema.allOf !== undefined) {
+    const base = schema.allOf.find(({ $ref }) => $ref !== undefined)!;
+    return classOf(name, schema.allOf.find(({ properties }) => properties !== undefined) ?? {}, nameIn(base.$ref!));
+  }
+  return schema.properties === undefined ? `${name} = ${typeOf(schema)}\n` : classOf(name, schema);
 }
 
 /** Writes two classes if fields may be missing, because Python 3.9 has no `NotRequired`. */
-function classOf(name: string, { properties = {}, required = [] }: Schema): string {
+function classOf(name: string, { properties = {}, required = [] }: Schema, base = "TypedDict"): string {
   const fields = Object.entries(properties);
   const must = fields.filter(([field]) => required.includes(field));
   const may = fields.filter(([field]) => !required.includes(field));
-  if (may.length === 0) return `class ${name}(TypedDict):\n${fieldsOf(must)}`;
-  return `class _${name}(TypedDict):\n${fieldsOf(must)}\n\nclass ${name}(_${name}, total=False):\n${fieldsOf(may)}`;
+  if (may.length === 0) return `class ${name}(${base}):\n${fieldsOf(must)}`;
+  if (must.length === 0) return `class ${name}(${base}, total=False):\n${fieldsOf(may)}`;
+  return `class _${name}(${base}):\n${fieldsOf(must)}\n\nclass ${name}(_${name}, total=False):\n${fieldsOf(may)}`;
 }
 
 function fieldsOf(fields: readonly (readonly [string, Schema])[]): string {
@@ -39,12 +148,30 @@ function commentOf({ description }: Schema): string {
   return description === undefined ? "" : `    # ${description}\n`;
 }
 
-function typeOf(schema: Schema): string {
-  if (schema.$ref !== undefined) return nameIn(schema.$ref);
-  if (schema.anyOf !== undefined) return `Union[${schema.anyOf.map(typeOf).join(", ")}]`;
+function typeOf(schema: Schema, within = ""): string {
+  if (schema.$ref !== undefined) return `${within}${nameIn(schema.$ref)}`;
+  if (schema.anyOf !== undefined) return `Union[${schema.anyOf.map((one) => typeOf(one, within)).join(", ")}]`;
+  const item = itemOf([schema]);
+  if (item !== null) return "Dict[str, Any]";
   const values = fixedValues(schema);
-  if (values !== undefined) return `Literal[${values.map((value) => JSON.stringify(value)).join(", ")}]`;
-  if (schema.type === "array") return `List[${typeOf(schema.items ?? {})}]`;
-  if (schema.type === "object") return "Dict[str, Any]";
-  return typeof schema.type === "string" ? PLAIN[schema.type]! : "Any";
+  if (values !== undefined) return `Literal[${values.map(literalOf).join(", ")}]`;
+  const names = [schema.type ?? "any"].flat().map((type) => plainType(type, schema, within));
+  const some = names.filter((name) => name !== "None");
+  if (some.length === 0) return "None";
+  const type = some.length === 1 ? some[0]! : `Union[${some.join(", ")}]`;
+  return some.length < names.length ? `Optional[${type}]` : type;
+}
+
+function literalOf(value: string | number | boolean | null): string {
+  return typeof value === "string"
+    ? JSON.stringify(value)
+    : ({ true: "True", false: "False" }[String(value)] ?? "None");
+}
+
+function plainType(type: string, { items = {}, additionalProperties }: Schema, within: string): string {
+  if (type === "array") return `List[${typeOf(items, within)}]`;
+  if (type !== "object") return PLAIN[type] ?? "Any";
+  return typeof additionalProperties === "object"
+    ? `Dict[str, ${typeOf(additionalProperties, within)}]`
+    : "Dict[str, Any]";
 }

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import {
+  ClientError,
   connect,
   PublishError,
   verify,
@@ -21,6 +22,8 @@ export interface Asked {
   readonly publish?: EventDraft;
   readonly idempotencyKey?: string;
   readonly batch?: readonly BatchItem[];
+  readonly call?: readonly [operation: string, ask: Ask];
+  readonly every?: readonly [operation: string, ask: Ask];
   /** The body is base64. */
   readonly verify?: readonly [body: string, header: string | null, secrets: readonly string[]];
   /** The body is base64, the time in seconds. */
@@ -32,10 +35,23 @@ export interface Asked {
   ];
 }
 
+/** A part of what each client takes for an operation. */
+interface Ask {
+  readonly id?: string;
+  readonly query?: Readonly<Record<string, string | number | boolean>>;
+  readonly body?: object;
+}
+
 /** The result of a publish or its error, or the `reason` why `verify` refused the body. Null if it did not. */
 export interface Told {
   readonly answer?: unknown;
-  readonly error?: { readonly code: string; readonly events: readonly BatchItem[]; readonly faults: readonly string[] };
+  readonly error?: {
+    readonly code: string;
+    readonly retryable: boolean;
+    readonly hint: string | null;
+    readonly events: readonly BatchItem[];
+    readonly faults: readonly string[];
+  };
   readonly reason?: string | null;
 }
 
@@ -65,23 +81,29 @@ async function askHere({ url, socket, giveUpAfterMs = 10_000, ...asked }: Asked)
   const client = connect({ ...(socket === undefined ? { url: url!, key: KEY } : { socket }), giveUpAfterMs });
   const { idempotencyKey } = asked;
   try {
+    if (asked.call !== undefined) return { answer: await client.call(asked.call[0] as "getStatus", asked.call[1]) };
+    if (asked.every !== undefined) {
+      return { answer: await Array.fromAsync(client.every(asked.every[0] as "listEvents", asked.every[1])) };
+    }
     if (asked.batch !== undefined) return { answer: await client.publishBatch(asked.batch) };
     return {
       answer: await client.publish(asked.publish!, { ...(idempotencyKey !== undefined && { idempotencyKey }) }),
     };
   } catch (error) {
-    if (!(error instanceof PublishError)) throw error;
-    return { error: { code: error.code, events: error.events, faults: error.faults.map(({ code }) => code) } };
+    if (!(error instanceof ClientError)) throw error;
+    const { code, retryable, hint = null } = error;
+    const events = error instanceof PublishError ? error.events : [];
+    return { error: { code, retryable, hint, events, faults: error.faults.map((fault) => fault.code) } };
   }
 }
 
 /** Returns null, with a message, if there is no Python 3.9 or newer. */
-export function python(): Language | null {
+export function python(how: "sync" | "async" = "sync"): Language | null {
   if (!hasPython()) return null;
-  const child = spawn("python3", ["-B", DRIVER, PYTHON_CLIENT, KEY], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn("python3", ["-B", DRIVER, PYTHON_CLIENT, KEY, how], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    name: "Python",
+    name: how === "sync" ? "Python" : "Python with asyncio",
     async ask(asked) {
       child.stdin.write(`${JSON.stringify(asked)}\n`);
       const { value, done } = await lines.next();

@@ -89,8 +89,8 @@ describe.each(languages)("the client in $name", ({ ask, name }: Language) => {
 
   it("does not take another server's page for an answer", async () => {
     script = [{ status: 200, headers: { "content-type": "text/html" }, body: "<h1>It works!</h1>" }];
-    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toEqual({
-      error: { code: "unreachable", events: [{ ...EVENT, idempotency_key: "goal-1" }], faults: [] },
+    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toMatchObject({
+      error: { code: "unreachable", retryable: false, events: [{ ...EVENT, idempotency_key: "goal-1" }], faults: [] },
     });
     expect(requests).toHaveLength(1);
   });
@@ -107,9 +107,11 @@ describe.each(languages)("the client in $name", ({ ask, name }: Language) => {
   it("does not send again what was refused, and says why", async () => {
     const errors = [{ pointer: "/type", code: "unknown_event_type", detail: "there is none" }];
     script = [{ status: 422, body: { code: "validation_failed", detail: "no such type", errors } }];
-    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toEqual({
+    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toMatchObject({
       error: {
         code: "validation_failed",
+        retryable: false,
+        hint: expect.stringContaining("correct what the message names"),
         events: [{ ...EVENT, idempotency_key: "goal-1" }],
         faults: ["unknown_event_type"],
       },
@@ -121,7 +123,8 @@ describe.each(languages)("the client in $name", ({ ask, name }: Language) => {
     script = [{ status: 503, headers: { "retry-after": "60" } }];
     const batch = [{ ...EVENT, idempotency_key: "goal-1" }, EVENT];
     const { error } = await ask({ url: url(), batch, giveUpAfterMs: 5_000 });
-    expect(error).toMatchObject({ code: "overloaded", events: [batch[0], EVENT] });
+    expect(error).toMatchObject({ code: "overloaded", retryable: true, events: [batch[0], EVENT] });
+    expect(error!.hint).toMatch(/^Publish its .?events.? again/);
     expect(error!.events).toEqual(requests[0]!.body.events);
     expect(error!.events[1]!.idempotency_key).toMatch(/^[0-9a-f-]{36}$/);
   });

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { publishingTypes } from "../../scripts/clients/python.ts";
+import { operations, types } from "../../scripts/clients/python.ts";
 
-it("the Python client has the types of the published description; --update writes them", async () => {
-  await expect(publishingTypes()).toMatchFileSnapshot("../../src/client/python/webhookd/_types.py");
+it("the Python client has the types and operations of the published description; --update writes them", async () => {
+  await expect(types()).toMatchFileSnapshot("../../src/client/python/webhookd/_types.py");
+  await expect(operations()).toMatchFileSnapshot("../../src/client/python/webhookd/_operations.py");
 });
 
 it("the Python client has the version of all the rest", () => {
