@@ -114,6 +114,7 @@ export const dropOutboxRows: Operation = {
   id: "dropOutboxRows",
   tag: "Daemon",
   summary: "Delete rows of an outbox that were set aside",
+  description: "They are removed from the table for good, and no event is published for them.",
   params,
   example: { ids: ["4711"] },
   replies: { 200: { description: "The rows were deleted.", schema: RowsAnswer, example: { rows: 1 } } },

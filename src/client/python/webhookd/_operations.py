@@ -71,6 +71,10 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "listNodes": ("GET", "/v1/nodes"),
     "drainNode": ("POST", "/v1/nodes/{id}/drain"),
     "resumeNode": ("POST", "/v1/nodes/{id}/resume"),
+    "listOutboxes": ("GET", "/v1/outboxes"),
+    "listSetAsideRows": ("GET", "/v1/outboxes/{id}/set-aside"),
+    "retryOutboxRows": ("POST", "/v1/outboxes/{id}/retry"),
+    "dropOutboxRows": ("POST", "/v1/outboxes/{id}/drop"),
     "createBackup": ("POST", "/v1/backups"),
     "rekey": ("POST", "/v1/secret-key/rekey"),
     "getHealth": ("GET", "/healthz"),
@@ -268,6 +272,18 @@ class Calls:
 
     @overload
     def call(self, operation: Literal["resumeNode"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.Node: ...
+
+    @overload
+    def call(self, operation: Literal["listOutboxes"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.OutboxList: ...
+
+    @overload
+    def call(self, operation: Literal["listSetAsideRows"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.SetAsideRows: ...
+
+    @overload
+    def call(self, operation: Literal["retryOutboxRows"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.RowsAnswer: ...
+
+    @overload
+    def call(self, operation: Literal["dropOutboxRows"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.RowsAnswer: ...
 
     @overload
     def call(self, operation: Literal["createBackup"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.Backup: ...
@@ -508,6 +524,18 @@ class AsyncCalls:
 
     @overload
     async def call(self, operation: Literal["resumeNode"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.Node: ...
+
+    @overload
+    async def call(self, operation: Literal["listOutboxes"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.OutboxList: ...
+
+    @overload
+    async def call(self, operation: Literal["listSetAsideRows"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.SetAsideRows: ...
+
+    @overload
+    async def call(self, operation: Literal["retryOutboxRows"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.RowsAnswer: ...
+
+    @overload
+    async def call(self, operation: Literal["dropOutboxRows"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.RowsAnswer: ...
 
     @overload
     async def call(self, operation: Literal["createBackup"], *, id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...) -> t.Backup: ...

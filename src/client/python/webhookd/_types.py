@@ -54,7 +54,7 @@ class AuditRecord(TypedDict):
     # The tenant whose data the call concerned, or `*`.
     tenant: str
     # `endpoint.disable` and `endpoint.enable` are changes that set `enabled`, whatever else they changed; a refused one is an `endpoint.update`.
-    action: Literal["endpoint.register", "endpoint.update", "endpoint.disable", "endpoint.enable", "endpoint.put", "endpoint.delete", "endpoint.test", "event_type.create", "event_type.put", "event_type.import", "event_type.delete", "secret.read", "secret.rotate", "secret.complete", "secret.abandon", "signing_key.rotate", "signing_key.complete", "signing_key.abandon", "signing_key.publish", "event.retry", "event.cancel", "event.erase", "delivery.attempt", "job.create", "job.pause", "job.resume", "job.cancel", "key.create", "key.revoke", "portal_link.create", "daemon.pause", "daemon.resume", "node.drain", "node.resume", "backup.create", "secret_key.rekey"]
+    action: Literal["endpoint.register", "endpoint.update", "endpoint.disable", "endpoint.enable", "endpoint.put", "endpoint.delete", "endpoint.test", "event_type.create", "event_type.put", "event_type.import", "event_type.delete", "secret.read", "secret.rotate", "secret.complete", "secret.abandon", "signing_key.rotate", "signing_key.complete", "signing_key.abandon", "signing_key.publish", "event.retry", "event.cancel", "event.erase", "delivery.attempt", "job.create", "job.pause", "job.resume", "job.cancel", "key.create", "key.revoke", "portal_link.create", "daemon.pause", "daemon.resume", "node.drain", "node.resume", "outbox.retry", "outbox.drop", "backup.create", "secret_key.rekey"]
     # The id of the object, or the name of the event type; null for the daemon as a whole.
     object: Optional[str]
     # The first of these calls.
@@ -732,6 +732,32 @@ class NodeList(TypedDict):
     data: List[Node]
 
 
+class Outbox(TypedDict):
+    name: str
+    database: Literal["postgres", "sqlite"]
+    # Its host and database, or its file; no password.
+    place: str
+    table: str
+    # Whether it can be read.
+    up: bool
+    # Since when that has been so.
+    since: str
+    # Why it cannot be read, or why its rows cannot be published, and what to do; null while all is well.
+    trouble: Optional[Dict[str, Any]]
+    # Rows that wait to be published; 100000 means as many or more. Null until they have been counted.
+    waiting: Optional[int]
+    # The age of the first of these rows; null if there is none, or if the table has no `created_at`.
+    oldest_seconds: Optional[float]
+    # Rows that cannot be events, counted like `waiting`.
+    set_aside: Optional[int]
+    # Events that this process has published from it since it started.
+    published: int
+
+
+class OutboxList(TypedDict):
+    data: List[Outbox]
+
+
 class Pause(TypedDict):
     reason: str
     # The key that was used, `socket`, `serve --paused`, or `restore`.
@@ -902,6 +928,27 @@ class ResumeRequest(TypedDict, total=False):
     send_all: Literal[True]
 
 
+class RowsAnswer(TypedDict):
+    # How many rows that was.
+    rows: int
+
+
+class RowsRequest(TypedDict, total=False):
+    # The rows. By default all that were set aside.
+    ids: List[str]
+
+
+class SetAsideRow(TypedDict):
+    id: str
+    type: Optional[str]
+    # Why it cannot be an event.
+    problem: str
+
+
+class SetAsideRows(TypedDict):
+    data: List[SetAsideRow]
+
+
 class SigningKeySet(TypedDict):
     keys: List[Dict[str, Any]]
 
@@ -992,6 +1039,8 @@ class Status(TypedDict):
     # Set if the database was found damaged: the data that could be read is in a new database, which is now in use. Null if there is no damage to look into.
     damaged_database: Union[Damage, None]
     backup: Dict[str, Any]
+    # The tables of `[[outbox]]` that this process reads, as in `/v1/outboxes`.
+    outboxes: List[Outbox]
     # Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.
     damaged_endpoints: Dict[str, Any]
     # A sentence for each constant of the specification that the configuration changes.
