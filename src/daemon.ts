@@ -121,7 +121,8 @@ async function join(config: Config, parts: GivenParts) {
   const backups = new Backups({ ...own, rules: () => reloaded.backup, onFailed });
   const damagedEndpoints = new DamagedEndpoints({ ...own, onFound: (endpoint) => alerts.damaged(endpoint) });
   const damaged = () => damagedEndpoints.all;
-  const outboxes = await openOutboxes(config, { ...own, catalogue, deliveries: dispatcher });
+  const onOutboxFault = (outbox: string, detail: string) => alerts.outboxFault(outbox, detail);
+  const outboxes = await openOutboxes(config, { ...own, catalogue, deliveries: dispatcher, onFault: onOutboxFault });
   const readers = outboxes?.readers ?? [];
   const metrics = new Metrics({ ...own, deliveries: dispatcher, damaged, outboxes: () => readers, version });
   const phase: { now: "serving" | "draining" | "stopped" } = { now: "serving" };
@@ -255,7 +256,7 @@ function deliveryRules({ endpoints, limits, retry }: Config) {
 /** Few daemons read an outbox, so do not load its code for the others. */
 async function openOutboxes(
   config: Config,
-  parts: Pick<OutboxesParts, "catalogue" | "clock" | "deliveries" | "log" | "store">,
+  parts: Pick<OutboxesParts, "catalogue" | "clock" | "deliveries" | "log" | "onFault" | "store">,
 ): Promise<Outboxes | null> {
   if (config.outboxes.length === 0) return null;
   const { Outboxes } = await import("./outbox/outboxes.ts");

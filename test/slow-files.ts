@@ -6,6 +6,7 @@
 export const SLOW_FILES: readonly string[] = [
   "test/process/nodes.test.ts",
   "test/crash/rounds.test.ts",
+  "test/outbox/rounds.test.ts",
   "test/store/conformance/differential/rounds.test.ts",
   "test/store/rounds.test.ts",
   "test/sim/sim-3.test.ts",

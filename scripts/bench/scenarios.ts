@@ -15,6 +15,7 @@ import { move } from "./move.ts";
 import type { Measure } from "./measure.ts";
 import { nodes } from "./nodes.ts";
 import type { BenchOptions } from "./options.ts";
+import { outbox } from "./outbox.ts";
 import { overrun } from "./overrun.ts";
 import { peers } from "./peers.ts";
 import { pending } from "./pending.ts";
@@ -49,6 +50,7 @@ const ALONE: Record<string, Scenario> = {
   errors,
   portal,
   filters,
+  outbox,
 };
 
 /** The scenarios that need nothing but this project. */

@@ -133,6 +133,10 @@ export class Alerts implements DeliveryWatcher {
     if (this.#isOn) this.#folder.storageFault(detail);
   }
 
+  outboxFault(outbox: string, detail: string): void {
+    if (this.#isOn) this.#folder.outboxFault(outbox, detail);
+  }
+
   /**
    * Must be called each second. Publishes the notices that are due. The next call retries those that the store refuses
    * now.
@@ -251,6 +255,7 @@ export class Alerts implements DeliveryWatcher {
       case "webhookd.backup_failed":
         return { total: notice.total, detail: notice.detail };
       case "webhookd.storage_fault":
+      case "webhookd.outbox_fault":
         return { detail: notice.detail };
     }
   }

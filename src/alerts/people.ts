@@ -159,6 +159,7 @@ const TITLES: { readonly [T in AlertType]: string } = {
   "webhookd.storage_low": "The disk is filling up",
   "webhookd.backup_failed": "A backup failed",
   "webhookd.storage_fault": "The store has a fault",
+  "webhookd.outbox_fault": "Rows of an outbox are not published",
 };
 
 function textOf(type: AlertType, data: AlertData, label: string): string {

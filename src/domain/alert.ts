@@ -16,6 +16,7 @@ export const ALERT_TYPES = [
   "webhookd.storage_low",
   "webhookd.backup_failed",
   "webhookd.storage_fault",
+  "webhookd.outbox_fault",
 ] as const;
 
 export type AlertType = (typeof ALERT_TYPES)[number];
@@ -74,7 +75,8 @@ export type Notice =
     }
   | { readonly type: "webhookd.storage_low"; readonly freeBytes: number; readonly floorBytes: number }
   | { readonly type: "webhookd.backup_failed"; readonly total: number; readonly detail: string }
-  | { readonly type: "webhookd.storage_fault"; readonly detail: string };
+  | { readonly type: "webhookd.storage_fault"; readonly detail: string }
+  | { readonly type: "webhookd.outbox_fault"; readonly detail: string };
 
 interface Streak {
   failures: number;
@@ -101,6 +103,8 @@ export class AlertFolder {
   #failedTotal = 0;
   #space: { readonly freeBytes: number; readonly floorBytes: number; isReported: boolean } | null = null;
   #storageFault: string | null = null;
+  /** By the name of the outbox. */
+  readonly #outboxes = new Map<string, string>();
   #backup: { detail: string; total: number } | null = null;
   readonly #posted = new Map<AlertType, number>();
   readonly #paceMs: number;
@@ -191,6 +195,10 @@ export class AlertFolder {
     this.#storageFault = detail;
   }
 
+  outboxFault(outbox: string, detail: string): void {
+    this.#outboxes.set(outbox, detail);
+  }
+
   /** Returns the notices that are due, and counts them as sent. With `isLast`, all of them are due. */
   take(now: Moment, isLast = false): Notice[] {
     if (isLast) this.#posted.clear();
@@ -204,6 +212,7 @@ export class AlertFolder {
       this.#space?.isReported === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
       this.#backup !== null && this.#paced("webhookd.backup_failed", now, () => this.#takeBackup()),
       this.#storageFault !== null && this.#paced("webhookd.storage_fault", now, () => this.#takeStorageFault()),
+      this.#outboxes.size > 0 && this.#paced("webhookd.outbox_fault", now, () => this.#takeOutboxes()),
     ].filter((notice) => notice !== false && notice !== null);
   }
 
@@ -265,6 +274,12 @@ export class AlertFolder {
     const detail = this.#storageFault!;
     this.#storageFault = null;
     return { type: "webhookd.storage_fault", detail };
+  }
+
+  #takeOutboxes(): Notice {
+    const detail = [...this.#outboxes.values()].join(". ");
+    this.#outboxes.clear();
+    return { type: "webhookd.outbox_fault", detail };
   }
 }
 

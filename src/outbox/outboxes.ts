@@ -15,6 +15,8 @@ export interface OutboxesParts extends PublisherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly nativeBinding: string | undefined;
+  /** Called with what operators have to hear of. */
+  readonly onFault: (outbox: string, detail: string) => void;
 }
 
 /** The number of keys that are checked at once. */

@@ -1,6 +1,7 @@
 /** Reads one outbox for as long as the daemon runs, says when it cannot, and goes on by itself. */
 import type { Clock } from "../clock.ts";
 import { WebhookdError } from "../domain/errors.ts";
+import { counted } from "../domain/wording.ts";
 import {
   placeOf,
   type OutboxSettings,
@@ -22,7 +23,12 @@ export interface ReaderParts {
   readonly log: Log;
   readonly table: OutboxTable;
   readonly publisher: RowPublisher;
+  /** Called with what operators have to hear of. */
+  readonly onFault: (outbox: string, detail: string) => void;
 }
+
+/** A trouble that lasts for longer wakes somebody up. */
+const ALERT_MS = 60_000;
 
 const UNCOUNTED: Counts = { waiting: null, oldestMs: null, setAside: null };
 
@@ -37,6 +43,10 @@ export class OutboxReader {
   /** False until the first answer. */
   #isKnown = false;
   #countAt = Number.NEGATIVE_INFINITY;
+  /** The monotonic time of the first failure in a row. Null while all is well, and once it was reported. */
+  #failingSince: number | null = null;
+  /** The number of rows set aside that were reported. */
+  #reported = 0;
   #isEnded = false;
   #running: Promise<void> = Promise.resolve();
 
@@ -93,6 +103,7 @@ export class OutboxReader {
       try {
         if (clock.monotonic() >= this.#countAt) {
           this.#counts = await this.table.look();
+          this.#reportRows(this.#counts.setAside ?? 0);
           this.#countAt = clock.monotonic() + COUNT_EVERY_MS;
         }
         const done = await this.table.pass((rows) => publisher.publish(rows), publisher.resting());
@@ -127,12 +138,33 @@ export class OutboxReader {
     return { what: "webhookd failed to read it", todo: "please report the error in the log" };
   }
 
+  #reportRows(setAside: number): void {
+    const { name } = this.outbox;
+    const more = setAside - this.#reported;
+    this.#reported = setAside;
+    if (more <= 0) return;
+    const rows = counted(more, "row", "rows");
+    this.#parts.onFault(name, `${rows} of the outbox ${name} cannot be events; webhookd outbox status says why`);
+  }
+
+  /** Reports a trouble once, when it has lasted for a while. */
+  #reportTrouble(trouble: OutboxTrouble | null, isChange: boolean): void {
+    const now = this.#parts.clock.monotonic();
+    if (trouble === null) this.#failingSince = null;
+    else if (isChange && this.#failingSince === null) this.#failingSince = now;
+    if (trouble === null || this.#failingSince === null || now - this.#failingSince < ALERT_MS) return;
+    this.#failingSince = null;
+    const { name } = this.outbox;
+    this.#parts.onFault(name, `the outbox ${name} cannot be read: ${trouble.what}; ${trouble.todo}`);
+  }
+
   /** Says each change once. The server's words may differ from one time to the next, and are no change. */
   #note(trouble: OutboxTrouble | null): void {
     const { clock, log } = this.#parts;
     const before = this.#trouble;
     const isChange = !this.#isKnown || (before === null) !== (trouble === null) || before?.todo !== trouble?.todo;
     this.#trouble = trouble;
+    this.#reportTrouble(trouble, isChange);
     if (!isChange) return;
     const isFirst = !this.#isKnown;
     this.#isKnown = true;

@@ -17,14 +17,15 @@ export class Box {
    * endpoint.
    */
   #key: KeyObject;
-  #markKey: Uint8Array;
+  /** Not a Buffer either: each event with an idempotency key needs a mark. */
+  #markKey: KeyObject;
   readonly #random: (bytes: number) => Uint8Array;
 
   constructor(key: Uint8Array, random: (bytes: number) => Uint8Array) {
     this.#key = createSecretKey(key);
     this.#random = random;
     this.#keyId = createHmac("sha256", key).update("webhookd secret.key id").digest("hex").slice(0, 8);
-    this.#markKey = createHmac("sha256", key).update("webhookd marks").digest();
+    this.#markKey = createSecretKey(createHmac("sha256", key).update("webhookd marks").digest());
   }
 
   /**
@@ -37,7 +38,7 @@ export class Box {
 
   /** The key of the marks, for another thread that makes marks. Changing `secret.key` does not change it. */
   get markKey(): Uint8Array {
-    return this.#markKey;
+    return this.#markKey.export();
   }
 
   mark(bytes: Uint8Array): Buffer {
@@ -59,12 +60,12 @@ export class Box {
   }
 
   sealMarks(): string {
-    return this.seal(Buffer.from(this.#markKey).toString("base64url"), MARKS_PLACE);
+    return this.seal(this.#markKey.export().toString("base64url"), MARKS_PLACE);
   }
 
   takeMarks(sealed: string): void {
     const text = this.open(sealed, MARKS_PLACE);
-    if (text !== null) this.#markKey = Buffer.from(text, "base64url");
+    if (text !== null) this.#markKey = createSecretKey(text, "base64url");
   }
 
   /** Returns text for the store to keep, so that a later start can check whether it has the right key. */
@@ -118,6 +119,6 @@ export class Box {
  * Returns a mark by which the same bytes are recognised. Without the key the mark reveals nothing, so weak bytes cannot
  * be guessed from it.
  */
-export function markWith(key: Uint8Array, bytes: Uint8Array): Buffer {
+export function markWith(key: Uint8Array | KeyObject, bytes: Uint8Array): Buffer {
   return createHmac("sha256", key).update(bytes).digest();
 }
