@@ -20,6 +20,7 @@ export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA=";
 export const SIGNATURE: SignatureOptions = {
   header: "X-Service-Signature",
   standardWebhooks: true,
+  also: [],
   version: "bench",
 };
 

@@ -38,7 +38,7 @@ export function dispatcherOn(parts: HouseParts): Dispatcher {
         onEnded: (ended) => onEnded([ended]),
         ...(onStart && { onStart }),
         signer: (target) =>
-          new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+          new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, also: [], version: "0" }),
         open: ({ url }) => ({ post: (request) => post(url, request), abort() {}, close: async () => {} }),
         maxInFlight,
         endpointMaxInFlight: 256,

@@ -13,6 +13,7 @@ import { newPrivateKey, publicKeyOf } from "../../src/domain/endpoints/asymmetri
 import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { eventId, deliveryId } from "../../src/store/rows/codes.ts";
+import { partly } from "../harness/partly.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "webhookd-third-party-"));
 afterAll(() => rmSync(scratch, { recursive: true }));
@@ -40,7 +41,7 @@ const TARGET = partly<Target>({
 function request(more: Partial<Target> = {}, at = NOW) {
   const signer = new Signer(
     { ...TARGET, ...more },
-    { header: "X-Service-Signature", standardWebhooks: true, version: "0" },
+    { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "0" },
   );
   const send = { event: EVENT, delivery: deliveryId(EVENT, 1), body: Buffer.from(BODY), number: 1, trigger: "ladder" };
   const { headers } = signer.sign(send as unknown as Parameters<Signer["sign"]>[0], at);
@@ -209,7 +210,6 @@ asyncio.run(main())`,
     run: (dir) => ["env", `PYTHONPATH=${join(dir, "lib")}`, PYTHON, join(dir, "ask.py")],
   },
 ];
-import { partly } from "../harness/partly.ts";
 
 /** Returns the folder with the installed library, or the reason why it cannot be installed. */
 function installed({ install, files }: Library, at: number): { readonly dir: string } | { readonly fault: string } {

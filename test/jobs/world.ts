@@ -143,7 +143,7 @@ export class JobWorld {
         new Sender({
           clock,
           signer: (target) =>
-            new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+            new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, also: [], version: "0" }),
           onStart: (send) => {
             this.started.push(send);
             this.startedAt.push(clock.now());

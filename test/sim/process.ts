@@ -72,7 +72,7 @@ export const SETTINGS: SenderSettings = {
   senders: 1,
   endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT,
   destinationMaxInFlight: DESTINATION_MAX_IN_FLIGHT,
-  signature: { header: "X-Service-Signature", standardWebhooks: true, version: "0" },
+  signature: { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "0" },
   addresses: { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 },
   resolver: "c-ares",
   caFile: "",

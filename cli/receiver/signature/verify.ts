@@ -1,6 +1,12 @@
 import type { Client } from "../../../src/client/client.ts";
 import { printDuration } from "../../../src/config/units.ts";
 import { computedBy, nearMiss, type Presented, type Stamp } from "./near-miss.ts";
+import {
+  FORMATS,
+  timestampIn,
+  verifies,
+  type SignatureFormat,
+} from "../../../src/domain/endpoints/further-signature.ts";
 import { verifyingKey } from "../../../src/domain/endpoints/secret.ts";
 import { type ArgsOf, CLIENT, command } from "../../command.ts";
 import { withWholeIds } from "../../endpoints/find.ts";
@@ -13,6 +19,7 @@ import { count } from "../../output/words.ts";
 import { connect } from "../../target.ts";
 import { readId } from "../../values.ts";
 import { BODY, SECRET_FILE, STAMP, readBody, readSecretsToVerify, readStamp } from "./inputs.ts";
+import { checkStamp, formatOf, sayOther, signedOf } from "./further.ts";
 import { otherSecrets, publicKeysOf, secretsOf } from "./known-secrets.ts";
 import { reasonsOf } from "./reasons.ts";
 
@@ -27,6 +34,11 @@ const ARGS = {
     description: "Value of X-Service-Signature or, with --id and --timestamp, of webhook-signature",
   },
   body: BODY,
+  format: {
+    type: "string",
+    valueHint: "NAME",
+    description: `Format of [[signature.also]]: ${Object.keys(FORMATS).join(", ")}, or the header of a custom one`,
+  },
   "secret-file": SECRET_FILE,
   ...STAMP,
   event: { type: "string", valueHint: "evt_…", description: "Get the body of this event from the daemon" },
@@ -40,31 +52,45 @@ export const verify = command({
   examples: [
     "webhookd verify --secret-file secret.txt --signature 757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17 body.json",
     "webhookd verify --event evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --signature 757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
+    "webhookd verify --format stripe --secret-file secret.txt --signature t=1795168000,v1=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17 body.json",
   ],
   async run(typed, io) {
     const stamp = readStamp(typed);
     const args = await withWholeIds(typed, io);
     checkSources(args);
-    checkHeader(args.signature, stamp);
+    const format = args.format === undefined ? null : formatOf(args.format, io);
+    if (format === null) checkHeader(args.signature, stamp);
+    else checkStamp(args.format!, format, args.signature, stamp);
     const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
-    const presented = await present(args, stamp, client, io);
-    const isGenuine = presented.secrets.some((secret) => matches(secret, presented));
-    const stale = stamp === null ? null : staleness(stamp, io.now());
+    const presented = await present(args, { stamp, format }, client, io);
+    const isGenuine =
+      format === null
+        ? presented.secrets.some((secret) => matches(secret, presented))
+        : verifies(format, presented.secrets, signedOf(presented), presented.signature);
+    const made = (format && timestampIn(format, args.signature)) ?? stamp?.timestamp ?? null;
+    const stale = made === null ? null : staleness(made, io.now());
     if (isGenuine) {
       if (args.json) sayJson(io, { ok: true });
       else say(io, "OK");
-    } else await sayWhy(presented, client, args, io);
+    } else if (format !== null) sayOther(format, presented, args, io);
+    else await sayWhy(presented, client, args, io);
     if (stale !== null) note(io, stale);
     return isGenuine ? EXIT.ok : EXIT.answer_is_no;
   },
 });
 
-async function present(args: Args, stamp: Stamp | null, client: Client | null, io: Io): Promise<Presented> {
+interface Kind {
+  readonly stamp: Stamp | null;
+  readonly format: SignatureFormat | null;
+}
+
+async function present(args: Args, { stamp, format }: Kind, client: Client | null, io: Io): Promise<Presented> {
   const { signature, event, endpoint, "secret-file": file } = args;
   const fromFile = file === undefined ? null : { secrets: readSecretsToVerify(file), others: [] };
   const body =
     event === undefined ? await readBody(args.body, io) : bodyOf(await client!.text("getEvent", { id: event }));
-  const { secrets, others } = fromFile ?? (await secretsOf(client!, endpoint!, stamp !== null));
+  const { secrets, others } =
+    fromFile ?? (await secretsOf(client!, endpoint!, format === null ? stamp !== null : format.separator !== null));
   // Without the public keys, the secrets would be blamed for an entry that no secret makes.
   const keys = fromFile === null && /\bv1a,/.test(signature) ? await publicKeysOf(client!, endpoint!) : [];
   return { signature, body, secrets: [...keys, ...secrets], others, standard: stamp ?? undefined };
@@ -133,7 +159,7 @@ function computedFor({ secrets: [secret], body, standard }: Presented): string |
   return computedBy(verifyingKey(secret!), body, standard);
 }
 
-function staleness({ timestamp }: Stamp, now: number): string | null {
+function staleness(timestamp: number, now: number): string | null {
   const age = now - timestamp * 1000;
   if (Math.abs(age) <= TOLERANCE_MS) return null;
   const distance = printDuration(Math.round(Math.abs(age) / 1000) * 1000);

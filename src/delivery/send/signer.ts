@@ -2,6 +2,12 @@
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import { AsymmetricSigningKey } from "../../domain/endpoints/asymmetric.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
+import {
+  FurtherSigner,
+  isFor,
+  type FurtherSignature,
+  type SignatureFormat,
+} from "../../domain/endpoints/further-signature.ts";
 import { signingKey, type SigningKey } from "../../domain/endpoints/secret.ts";
 import type { TraceContext } from "../../domain/events/event.ts";
 import type { SignedRequest } from "../http/exchange.ts";
@@ -11,22 +17,27 @@ export interface SignatureOptions {
   readonly header: string;
   /** True to send the headers of Standard Webhooks to every endpoint, not only to those that chose `ed25519`. */
   readonly standardWebhooks: boolean;
+  /** Signatures in the formats of other senders. */
+  readonly also: readonly FurtherSignature[];
   /** webhookd's version, for the user agent. */
   readonly version: string;
 }
 
 /** Signs for one endpoint. Computes once what does not change between attempts, above all the key. */
 export class Signer {
+  readonly #url: string;
   readonly #path: string;
   readonly #key: SigningKey;
   /** The keys of `webhook-signature`, in the order of its entries. Empty if the header is not sent. */
   readonly #standardKeys: readonly Pick<SigningKey, "signStandard">[];
+  readonly #also: readonly FurtherSigner[];
   readonly #options: SignatureOptions;
   readonly #userAgent: string;
   readonly #ownHeaders: readonly string[];
 
   constructor(target: Target, options: SignatureOptions) {
     const { href, origin } = new URL(target.url);
+    this.#url = target.url;
     // This keeps a question mark that nothing follows, which `search` would leave out.
     this.#path = href.slice(origin.length);
     this.#key = signingKey(target.signingSecret);
@@ -34,7 +45,11 @@ export class Signer {
     this.#standardKeys = isSent ? this.#keysOf(target) : [];
     this.#options = options;
     this.#userAgent = `webhookd/${options.version}`;
-    this.#ownHeaders = Object.entries(target.headers).filter(isSendable).flat();
+    this.#also = options.also.filter((one) => isFor(one, target)).map(({ format }) => furtherSigner(format, target));
+    // An endpoint may have been given a header before the operator made it a signature's.
+    const taken = new Set(this.#also.flatMap(({ names }) => names.map((name) => name.toLowerCase())));
+    const own = Object.entries(target.headers).filter(([name]) => !taken.has(name.toLowerCase()));
+    this.#ownHeaders = own.filter(isSendable).flat();
   }
 
   /** @param nowSeconds the attempt's time, in whole seconds since the epoch */
@@ -50,6 +65,9 @@ export class Signer {
       this.#key.signBody(body),
     ];
     if (this.#standardKeys.length > 0) this.#signStandard(headers, send, nowSeconds);
+    for (const signer of this.#also) {
+      signer.sign(headers, { id: send.event, timestamp: nowSeconds, body, url: this.#url });
+    }
     headers.push("x-webhookd-delivery", send.delivery, "x-webhookd-attempt", String(send.number));
     if (send.trigger === "test") headers.push("x-webhookd-test", "1");
     if (send.trace !== undefined) pushTrace(headers, send.trace);
@@ -73,6 +91,12 @@ export class Signer {
     }
     headers.push("webhook-id", send.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
   }
+}
+
+/** During a rotation both secrets sign, if the format has room for two signatures. */
+function furtherSigner(format: SignatureFormat, { signingSecret, nextSigningSecret }: Target): FurtherSigner {
+  const next = nextSigningSecret === null || format.separator === null ? [] : [nextSigningSecret];
+  return new FurtherSigner(format, [signingSecret, ...next]);
 }
 
 /** The API accepts no other headers. If another one is stored anyway, it must not end one header and begin another. */

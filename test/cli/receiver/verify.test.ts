@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
 import { AsymmetricSigningKey, newPrivateKey, publicKeyOf } from "../../../src/domain/endpoints/asymmetric.ts";
+import { FORMATS, FurtherSigner, type SignatureFormat } from "../../../src/domain/endpoints/further-signature.ts";
 import { newSigningSecret, signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { fakeDaemon, problem } from "../fake-daemon.ts";
 import { FakeIo } from "../fake-io.ts";
@@ -222,5 +223,35 @@ describe("webhookd sign", () => {
     const stamp = ["--id", "msg_p5jXN8AQM9LWM0D4loKWxJek", "--timestamp", "1614265330"];
     await webhookd(io, "sign", "--secret-file", secret, ...stamp, file("v", '{"test": 2432232314}'));
     expect(io.out).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=\n");
+  });
+
+  it("verifies the header of another sender's format, and shows what it should have been", async () => {
+    const signed = (format: SignatureFormat, secrets: string[], body = BODY) => {
+      const headers: string[] = [];
+      const request = { id: "evt_1", timestamp: 1_795_168_000, body: Buffer.from(body), url: "" };
+      new FurtherSigner(format, secrets).sign(headers, request);
+      return headers.at(-1)!;
+    };
+    const format = ["--secret-file", SECRETS, "--format"];
+    const stripe = await verify(signed(FORMATS.stripe, [NEXT]), null, ...format, "stripe");
+    expect([stripe.code, stripe.io.out]).toEqual([EXIT.ok, "OK\n"]);
+    expect(stripe.io.err).toContain("receivers that allow 5m reject it");
+    const github = await verify(signed(FORMATS.github, [SECRET]), null, ...format, "github");
+    expect([github.code, github.io.out, github.io.err]).toEqual([EXIT.ok, "OK\n", ""]);
+    const stamp = ["--id", "evt_1", "--timestamp", "1795168000"];
+    const svix = await verify(signed(FORMATS.svix, [SECRET]), null, ...format, "svix", ...stamp);
+    expect([svix.code, svix.io.out]).toEqual([EXIT.ok, "OK\n"]);
+
+    const wrong = await verify(signed(FORMATS.stripe, [SECRET], "{}"), null, ...format, "stripe");
+    expect([wrong.code, wrong.io.out]).toEqual([
+      EXIT.answer_is_no,
+      expect.stringContaining(`MISMATCH\n  computed ${signed(FORMATS.stripe, [SECRET])}\n`),
+    ]);
+    const bare = await verify(signed(FORMATS.svix, [SECRET]), null, ...format, "svix");
+    expect([bare.code, bare.io.err]).toEqual([EXIT.usage, expect.stringContaining("Add --id and --timestamp")]);
+    const cut = await verify("v1=00", null, ...format, "stripe");
+    expect([cut.code, cut.io.err]).toEqual([EXIT.usage, expect.stringContaining("this is no Stripe-Signature")]);
+    const unknown = await verify("00", null, ...format, "strype");
+    expect([unknown.code, unknown.io.err]).toEqual([EXIT.usage, expect.stringContaining("there is no format strype")]);
   });
 });

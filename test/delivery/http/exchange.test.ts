@@ -29,7 +29,7 @@ describe("one exchange with a receiver", () => {
         ratePerSecond: null,
         maxInFlight: null,
       },
-      { header: "X-Service-Signature", standardWebhooks: true, version: "1" },
+      { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "1" },
     );
     const body = Buffer.from(`{"id":"evt_1","data":{"n":9007199254740993,"p":1.10,"é":"\\u00e9"}}`);
     const outcome = await exchangeTo(receiver.url).post(signer.sign(claim({ body }), 1_795_168_000));
@@ -64,7 +64,7 @@ describe("one exchange with a receiver", () => {
     };
     const signer = new Signer(
       { ...target, ...secrets, ratePerSecond: null, maxInFlight: null },
-      { header: "X-Service-Signature", standardWebhooks: true, version: "1" },
+      { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "1" },
     );
     await exchangeTo(target.url).post(signer.sign(claim(), 1_795_168_000));
     expect(receiver.requests[0]!.path).toBe(path);

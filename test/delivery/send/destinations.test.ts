@@ -20,7 +20,8 @@ async function setUp(urlOf: (at: number) => string, addressOf: (url: string) => 
   const inFlight = () => [...open.values()].reduce((sum, { length }) => sum + length, 0);
   const sender = new Sender({
     clock,
-    signer: (target) => new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+    signer: (target) =>
+      new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, also: [], version: "0" }),
     open: ({ url }) => ({
       post: () =>
         new Promise<Outcome>((resolve) => {

@@ -33,7 +33,8 @@ function setUp() {
   const ended: string[] = [];
   const sender = new Sender({
     clock: new ManualClock(),
-    signer: (target) => new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+    signer: (target) =>
+      new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, also: [], version: "0" }),
     open: () => wires[wires.push(new HangingWire()) - 1]!,
     maxInFlight: 16,
     endpointMaxInFlight: 16,

@@ -1,15 +1,16 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { AsymmetricVerifyingKey, newPrivateKey, publicKeyOf } from "../../../src/domain/endpoints/asymmetric.ts";
 import type { Send } from "../../../src/domain/deliveries/delivery.ts";
+import { FORMATS } from "../../../src/domain/endpoints/further-signature.ts";
 import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { Signer, type SignatureOptions } from "../../../src/delivery/send/signer.ts";
 import { claim } from "../../harness/egress.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NEXT = `whsec_${Buffer.from("the secret that will take over").toString("base64")}`;
-const OPTIONS: SignatureOptions = { header: "X-Service-Signature", standardWebhooks: true, version: "1.2.3" };
+const OPTIONS: SignatureOptions = { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "1.2.3" };
 
 function target(more: Partial<Target> = {}): Target {
   return {
@@ -51,6 +52,32 @@ describe("a signed request", () => {
       ["x-webhookd-attempt", "3"],
       ["X-Team", "billing"],
     ]);
+  });
+
+  it("adds the headers of other senders for whom they are configured, and sends each name once", () => {
+    const of = (name: keyof typeof FORMATS, tenants: string[] | null = null) => ({
+      name,
+      format: FORMATS[name],
+      tenants,
+      endpoints: null,
+    });
+    const also = [of("stripe"), of("github", ["default"]), of("shopify", ["acme"])];
+    const headers = { "x-hub-signature-256": "old", "X-Team": "billing" };
+    const signer = new Signer(target({ headers, nextSigningSecret: NEXT }), { ...OPTIONS, also });
+    const body = Buffer.from("{}");
+    const sent = pairs(signer.sign(claim({ body }), 1_795_168_000).headers);
+    expect(sent.map(([name]) => name).slice(6)).toEqual([
+      "Stripe-Signature",
+      "X-Hub-Signature-256",
+      "x-webhookd-delivery",
+      "x-webhookd-attempt",
+      "X-Team",
+    ]);
+    const hex = (text: string, key = SECRET) => createHmac("sha256", key).update(text).digest("hex");
+    const { "Stripe-Signature": stripe, "X-Hub-Signature-256": github } = Object.fromEntries(sent);
+    expect(stripe).toBe(`t=1795168000,v1=${hex("1795168000.{}")},v1=${hex("1795168000.{}", NEXT)}`);
+    // It has room for one, so the next secret would make a customer reject it.
+    expect(github).toBe(`sha256=${hex("{}")}`);
   });
 
   it("signs the vector of the specification", () => {

@@ -26,7 +26,8 @@ async function setUp() {
   let started = 0;
   const sender = new Sender({
     clock,
-    signer: (target) => new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+    signer: (target) =>
+      new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, also: [], version: "0" }),
     open: () => ({
       post: () => {
         started++;
