@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError, type Mistake } from "./config/mistake.ts";
+import { ALSO } from "./config/also.ts";
 import { OUTBOX } from "./config/outboxes.ts";
 import { EGRESS_TENANTS, EVENT_TYPES, TENANTS } from "./config/tables.ts";
 import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket, type ConfigInputs } from "./config/inputs.ts";
@@ -18,6 +19,7 @@ import { readSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
 import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/network/address.ts";
 import { isLoopback, type UrlPolicy } from "./domain/network/url.ts";
+import type { FurtherSignature } from "./domain/endpoints/further-signature.ts";
 import type { EventType } from "./domain/events/event-type.ts";
 import type { OutboxSettings } from "./domain/outbox/outbox.ts";
 import type { TenantShare } from "./domain/time/timetable.ts";
@@ -29,7 +31,7 @@ export { isLoopback } from "./domain/network/url.ts";
  * Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. The fields come from the table of
  * settings. This lists only those that differ from it, or that are not settings.
  */
-export interface Config extends Omit<Sections, "server" | "data" | "backup" | "egress"> {
+export interface Config extends Omit<Sections, "server" | "data" | "backup" | "egress" | "signature"> {
   readonly server: Omit<Sections["server"], "socket" | "tlsCert" | "tlsKey"> & {
     /** "" for no socket, because every path for it is too long. */
     readonly socket: string;
@@ -42,6 +44,8 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
     /** False with `--no-migrate`: a store with an older schema is refused. */
     readonly migrate: boolean;
   };
+  /** `[[signature.also]]` is in the file alone. */
+  readonly signature: Sections["signature"] & { readonly also: readonly FurtherSignature[] };
   /** `mayMake` is true for the default directory, which we may create. */
   readonly backup: Sections["backup"] & { readonly mayMake: boolean };
   /** `tenants`: `[[egress.tenant]]` */
@@ -85,7 +89,7 @@ export interface Reread {
   /** The configuration from now on: the current one with the changes that need no restart. */
   readonly config: Config;
   readonly changed: readonly (SettingName | typeof EVENT_TYPES | typeof EGRESS_TENANTS | typeof TENANTS)[];
-  readonly needsRestart: readonly (SettingName | typeof OUTBOX)[];
+  readonly needsRestart: readonly (SettingName | typeof OUTBOX | typeof ALSO)[];
 }
 
 /** Throws a ConfigError, as at a start, if the new configuration as a whole is not usable. */
@@ -108,14 +112,16 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   }
   const settings = { ...current.settings, ...taken } as Settings;
   const { eventTypes, tenants, file } = next;
+  const { also } = current.signature;
   const { tenants: egressTenants } = next.egress;
   if (!isDeepStrictEqual(current.eventTypes, eventTypes)) changed.push(EVENT_TYPES);
   if (!isDeepStrictEqual(current.egress.tenants, egressTenants)) changed.push(EGRESS_TENANTS);
   if (!isDeepStrictEqual(current.tenants, tenants)) changed.push(TENANTS);
   if (!isDeepStrictEqual(current.outboxes, next.outboxes)) needsRestart.push(OUTBOX);
+  if (!isDeepStrictEqual(also, next.signature.also)) needsRestart.push(ALSO);
   const { outboxes } = current;
   return {
-    config: build({ settings, eventTypes, egressTenants, tenants, outboxes, file }, inputs),
+    config: build({ settings, eventTypes, egressTenants, tenants, outboxes, also, file }, inputs),
     changed,
     needsRestart,
   };
@@ -164,7 +170,7 @@ function ladder(delays: readonly number[]): string {
 }
 
 function build(
-  { settings, eventTypes, egressTenants, tenants, outboxes, file }: Omit<LoadedSettings, "origins">,
+  { settings, eventTypes, egressTenants, tenants, outboxes, also, file }: Omit<LoadedSettings, "origins">,
   inputs: ConfigInputs,
 ): Config {
   const sections = sectionsOf(settings);
@@ -193,6 +199,7 @@ function build(
       ports: dev ? "any" : egress.ports,
       tenants: egressTenants,
     },
+    signature: { ...sections.signature, also },
     eventTypes,
     tenants,
     outboxes,
@@ -256,6 +263,16 @@ function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigI
         todo: "Set [server] tls_cert and tls_key, or put a TLS proxy in front and set behind_proxy = true, or listen on 127.0.0.1.",
       };
     }
+  }
+  const own = config.signature.header.toLowerCase();
+  const same = config.signature.also.find(({ format }) => format.headers.some(([name]) => name.toLowerCase() === own));
+  if (same !== undefined) {
+    yield {
+      about: ["signature.header"],
+      where: origins.get("signature.header")?.() ?? "[signature] header",
+      what: `${config.signature.header} is also the header of a [[${ALSO}]] with format = "${same.name}".`,
+      todo: "Give one of them another header.",
+    };
   }
   const half = TLS_PAIR.find((name) => settings[name] !== "");
   if (half !== undefined && TLS_PAIR.some((name) => settings[name] === "")) {

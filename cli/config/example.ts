@@ -29,6 +29,11 @@ const TAIL = `
 # table = "webhookd_outbox"
 # tenant = "acme"
 
+# Headers that the receivers of another sender verify, as many as you like; docs/receiving.md has the formats.
+# [[signature.also]]
+# format = "stripe"
+# tenants = ["acme"]
+
 # More event types, as many as you like, each in its own [[event_types]]. The sample is sent as a test event; schema
 # (JSON Schema 2020-12) is what [events] validate checks data against.
 # [[event_types]]

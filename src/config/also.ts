@@ -37,7 +37,7 @@ export function readAlso(raw: unknown, where: Where): { also: FurtherSignature[]
     const wrong = (key: string, what: string, todo?: string) =>
       mistakes.push({ where: place(key), what: `${SECTION} ${what}.`, ...(todo !== undefined && { todo }) });
     const before = mistakes.length;
-    const read = readFields(table, place, wrong);
+    const read = readFields(table, wrong);
     for (const key of Object.keys(table)) {
       if (!read.fields.some((field) => field === key)) mistakes.push(unknownField(SECTION, key, read.fields, place));
     }
@@ -49,11 +49,7 @@ export function readAlso(raw: unknown, where: Where): { also: FurtherSignature[]
   return { also, mistakes };
 }
 
-function readFields(
-  table: Table,
-  place: (key: string) => string,
-  wrong: (key: string, what: string, todo?: string) => void,
-) {
+function readFields(table: Table, wrong: (key: string, what: string, todo?: string) => void) {
   const { format: name } = table;
   const isCustom = name === CUSTOM;
   const fields: readonly Field[] = isCustom ? [...SCOPE, ...CUSTOM_FIELDS] : SCOPE;

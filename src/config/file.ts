@@ -1,6 +1,8 @@
 import { parse, TomlError } from "smol-toml";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
+import type { FurtherSignature } from "../domain/endpoints/further-signature.ts";
+import { ALSO, readAlso } from "./also.ts";
 import type { OutboxSettings } from "../domain/outbox/outbox.ts";
 import { type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
@@ -21,6 +23,7 @@ export interface FileContent {
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly outboxes: readonly OutboxSettings[];
+  readonly also: readonly FurtherSignature[];
   readonly mistakes: readonly Mistake[];
   /** Settings that an unknown or misplaced entry may have been meant for. */
   readonly doubtful: ReadonlySet<SettingName>;
@@ -45,6 +48,7 @@ export function readFileContent(text: string, name: string, folder: string): Fil
       egressTenants: [],
       tenants: new Map(),
       outboxes: [],
+      also: [],
       mistakes: [mistake],
       doubtful,
     };
@@ -53,10 +57,14 @@ export function readFileContent(text: string, name: string, folder: string): Fil
   const { [EVENT_TYPES]: added = [], [TENANTS]: shares = {}, [OUTBOX]: read = [], ...sections } = table;
   const placeOf = (path: readonly string[]) => `${name}:${lineOf(text, path)}`;
   const { types: eventTypes, mistakes: wrongTypes } = readEventTypes(added, placeOf);
-  const { tenants: egressTenants, mistakes: wrongTenants } = readEgressTenants(takeTenants(sections), placeOf);
+  const { tenants: egressTenants, mistakes: wrongTenants } = readEgressTenants(
+    taken(EGRESS_TENANTS, sections),
+    placeOf,
+  );
   const { tenants, mistakes: wrongShares } = readTenants(shares, placeOf);
   const { outboxes, mistakes: wrongOutboxes } = readOutboxes(read, placeOf, folder);
-  const mistakes = [...wrongTypes, ...wrongTenants, ...wrongShares, ...wrongOutboxes];
+  const { also, mistakes: wrongAlso } = readAlso(taken(ALSO, sections), placeOf);
+  const mistakes = [...wrongTypes, ...wrongTenants, ...wrongShares, ...wrongOutboxes, ...wrongAlso];
   const doubtful = new Set<SettingName>();
   for (const [section, values] of Object.entries(sections)) {
     const keys = SETTINGS.filter((setting) => setting.section === section);
@@ -79,7 +87,7 @@ export function readFileContent(text: string, name: string, folder: string): Fil
       }
     }
   }
-  return { settings, eventTypes, egressTenants, tenants, outboxes, mistakes, doubtful };
+  return { settings, eventTypes, egressTenants, tenants, outboxes, also, mistakes, doubtful };
 }
 
 /** The settings that an unknown or misplaced section or key may have been meant for. */
@@ -88,14 +96,14 @@ export function meantBy(word: string): SettingName[] {
   return SETTINGS.filter(({ section, key }) => section === near || key === word).map(nameOf);
 }
 
-/** Takes out the only list of sections within a section. The other keys of that section are settings. */
-function takeTenants(sections: Record<string, unknown>): unknown {
-  const [section, key] = EGRESS_TENANTS.split(".") as [string, string];
+/** Takes out the list of sections `name`, which is within a section. The other keys of that section are settings. */
+function taken(name: string, sections: Record<string, unknown>): unknown {
+  const [section, key] = name.split(".") as [string, string];
   const values = sections[section];
   if (!isTable(values) || !Object.hasOwn(values, key)) return [];
-  const { [key]: tenants, ...settings } = values;
+  const { [key]: list, ...settings } = values;
   sections[section] = settings;
-  return tenants;
+  return list;
 }
 
 /** Used for variables as well, so that the same mistake gets the same message. */

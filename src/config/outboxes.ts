@@ -12,7 +12,7 @@ import { isTenant } from "../domain/id.ts";
 import { ALERT_TENANT } from "../domain/alert.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 import type { Mistake } from "./mistake.ts";
-import { isTable, unknownField, type Table, type Where } from "./tables.ts";
+import { isTable, notSections, unknownField, type Table, type Where } from "./tables.ts";
 
 export const OUTBOX = "outbox";
 
@@ -29,11 +29,7 @@ export function readOutboxes(
   folder: string,
 ): { outboxes: readonly OutboxSettings[]; mistakes: readonly Mistake[] } {
   if (!Array.isArray(raw) || !raw.every(isTable)) {
-    const todo = `Write ${SECTION}, with double brackets, once for each outbox.`;
-    return {
-      outboxes: [],
-      mistakes: [{ where: where([OUTBOX]), what: `${OUTBOX} must be a list of sections.`, todo }],
-    };
+    return { outboxes: [], mistakes: [notSections(OUTBOX, where([OUTBOX]))] };
   }
   const outboxes: OutboxSettings[] = [];
   const mistakes: Mistake[] = [];

@@ -1,6 +1,7 @@
 import { dirname, relative, resolve } from "node:path";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import { mayBeReplaced, NotUtf8 } from "../domain/utf8.ts";
+import type { FurtherSignature } from "../domain/endpoints/further-signature.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import type { OutboxSettings } from "../domain/outbox/outbox.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
@@ -27,6 +28,7 @@ export interface LoadedSettings {
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly outboxes: readonly OutboxSettings[];
+  readonly also: readonly FurtherSignature[];
   readonly file: string | null;
   /** The origin of each setting that is not at its default: `webhookd.toml:14`, a variable or a flag. */
   readonly origins: ReadonlyMap<SettingName, () => string>;
@@ -95,6 +97,7 @@ interface ReadFile {
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly outboxes: readonly OutboxSettings[];
+  readonly also: readonly FurtherSignature[];
   readonly mistakes: Mistake[];
   readonly doubtful: Set<SettingName>;
 }
@@ -112,9 +115,9 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
     if (typeof text !== "string") return unread(file, text);
     const found = readFileContent(text, shown, dirname(file));
     for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
-    const { eventTypes, egressTenants, tenants, outboxes } = found;
+    const { eventTypes, egressTenants, tenants, outboxes, also } = found;
     const [mistakes, doubtful] = [[...found.mistakes], new Set(found.doubtful)];
-    return { file, given, eventTypes, egressTenants, tenants, outboxes, mistakes, doubtful };
+    return { file, given, eventTypes, egressTenants, tenants, outboxes, also, mistakes, doubtful };
   }
   if (asked !== undefined)
     return unread(null, { where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` });
@@ -126,6 +129,7 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
     egressTenants: [],
     tenants: new Map(),
     outboxes: [],
+    also: [],
     mistakes: [],
     doubtful: new Set(),
   };
@@ -134,7 +138,7 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
 /** An unreadable file may have set any setting. */
 function unread(file: string | null, mistake: Mistake): ReadFile {
   const doubtful = new Set(SETTINGS.map(nameOf));
-  const nothing = { given: new Map(), eventTypes: [], egressTenants: [], tenants: new Map(), outboxes: [] };
+  const nothing = { given: new Map(), eventTypes: [], egressTenants: [], tenants: new Map(), outboxes: [], also: [] };
   return { file, ...nothing, mistakes: [mistake], doubtful };
 }
 

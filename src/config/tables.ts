@@ -31,11 +31,7 @@ export function readEventTypes(
   const types: EventType[] = [];
   const mistakes: Mistake[] = [];
   if (!Array.isArray(raw) || !raw.every(isTable)) {
-    const todo = `Write [[${EVENT_TYPES}]], with double brackets, once for each entry.`;
-    return {
-      types,
-      mistakes: [{ where: where([EVENT_TYPES]), what: `${EVENT_TYPES} must be a list of sections.`, todo }],
-    };
+    return { types, mistakes: [notSections(EVENT_TYPES, where([EVENT_TYPES]))] };
   }
   raw.forEach((table, index) => {
     const faults = faultsOf(table, types);
@@ -118,11 +114,7 @@ export function readEgressTenants(
 ): { tenants: readonly TenantNetworks[]; mistakes: readonly Mistake[] } {
   const path = EGRESS_TENANTS.split(".");
   if (!Array.isArray(raw) || !raw.every(isTable)) {
-    const todo = `Write [[${EGRESS_TENANTS}]], with double brackets, once for each entry.`;
-    return {
-      tenants: [],
-      mistakes: [{ where: where(path), what: `${EGRESS_TENANTS} must be a list of sections.`, todo }],
-    };
+    return { tenants: [], mistakes: [notSections(EGRESS_TENANTS, where(path))] };
   }
   const tenants: TenantNetworks[] = [];
   const mistakes: Mistake[] = [];
@@ -145,6 +137,12 @@ export function readEgressTenants(
     if (names !== undefined && allowCidrs !== undefined) tenants.push({ names, allowCidrs });
   });
   return { tenants, mistakes };
+}
+
+/** The mistake of a value where the file should have `[[name]]`, any number of times. */
+export function notSections(name: string, where: string): Mistake {
+  const todo = `Write [[${name}]], with double brackets, once for each entry.`;
+  return { where, what: `${name} must be a list of sections.`, todo };
 }
 
 export function unknownField(

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { FORMATS } from "../../src/domain/endpoints/further-signature.ts";
 import { ConfigError } from "../../src/config/mistake.ts";
 import { renderConfig } from "../../cli/config/example.ts";
 import { KINDS, type KindName } from "../../src/config/kinds.ts";
@@ -35,9 +36,10 @@ describe("config.example.toml", () => {
 
   it("holds with all that is commented out in it", () => {
     const whole = renderConfig(DEFAULTS).replaceAll(/^# (?=\[|\w+ = )/gm, "");
-    const { eventTypes, egressTenants, tenants, outboxes } = loadSettings(withFile(whole));
+    const { also, eventTypes, egressTenants, tenants, outboxes } = loadSettings(withFile(whole));
     expect([eventTypes.length, egressTenants.length, [...tenants.keys()]]).toEqual([1, 1, ["acme"]]);
     expect(outboxes.map(({ name }) => name)).toEqual(["shop"]);
+    expect(also.map(({ name }) => name)).toEqual(["stripe"]);
   });
 
   it("agrees with docs/configuration.md on what SIGHUP takes up", () => {
@@ -347,6 +349,44 @@ describe("mistakes", () => {
         tenant: { column: "customer" },
       },
     ]);
+  });
+
+  it("read the formats of other senders", () => {
+    const text = `[[signature.also]]\nformat = "svix"\ntenants = ["acme"]\n[[signature.also]]\nformat = "custom"
+header = "X-Acme"\nsigned = "{timestamp}.{body}"\nvalue = "t={timestamp} {signature}"\nhash = "sha512"\nkey = "base64"\n`;
+    const [svix, custom] = loadSettings(withFile(text)).also;
+    expect(svix).toEqual({ name: "svix", format: FORMATS.svix, tenants: ["acme"], endpoints: null });
+    expect(custom!.format).toEqual({
+      headers: [["X-Acme", "t={timestamp} {signature}"]],
+      signed: "{timestamp}.{body}",
+      entry: "{signature}",
+      separator: null,
+      hash: "sha512",
+      encoding: "hex",
+      key: "base64",
+    });
+  });
+
+  it.each([
+    ["", 2, "needs a format: svix, stripe, github, shopify, convoy, convoy-advanced, or custom."],
+    ['format = "strype"', 3, "needs a format"],
+    ['format = "stripe"\ntenants = ["a b"]', 4, 'tenants is not a list such as ["acme"].'],
+    ['format = "stripe"\nendpoints = []', 4, "endpoints is not a list such as"],
+    ['format = "stripe"\nheader = "X-Acme"', 4, "header is unknown"],
+    ['format = "custom"', 3, "needs the name of its header"],
+    ['format = "custom"\nheader = "Content-Type"', 4, "header is not a different header name"],
+    ['format = "custom"\nheader = "X-A"\nsigned = "{id}"', 5, "signed is not a template: it must have {body}."],
+    [
+      'format = "custom"\nheader = "X-A"\nvalue = "{body}"',
+      5,
+      "value is not a template: it has {body}, which is unknown.",
+    ],
+    ['format = "custom"\nheader = "X-A"\nhash = "md5"', 5, "hash is not sha1, sha256, or sha512."],
+    ['format = "stripe"\n[[signature.also]]\nformat = "stripe"', 5, "stripe has a header that stripe above has"],
+  ])("of [[signature.also]] are reported with their line: %j", (text, line, wanted) => {
+    const message = mistakesOf(() => loadSettings(withFile(`[signature]\n[[signature.also]]\n${text}\n`)));
+    expect(message).toContain(wanted);
+    expect(message).toContain(`webhookd.toml:${line}: [[signature.also]]`);
   });
 
   it("are [egress.tenant] in one bracket, too", () => {

@@ -7,6 +7,7 @@ import { Agent, fetch } from "undici";
 import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
+import type { FurtherSignature } from "../../src/domain/endpoints/further-signature.ts";
 import type { EventType } from "../../src/domain/events/event-type.ts";
 import type { OutboxSettings } from "../../src/domain/outbox/outbox.ts";
 import { silentLog, type Log } from "../../src/log.ts";
@@ -28,6 +29,8 @@ export interface TestDaemonOptions {
   readonly eventTypes?: readonly EventType[];
   /** `[[outbox]]` */
   readonly outboxes?: readonly OutboxSettings[];
+  /** `[[signature.also]]` */
+  readonly also?: readonly FurtherSignature[];
   readonly dev?: boolean;
   readonly log?: Log;
   /** Starts paused. */
@@ -81,11 +84,9 @@ export class TestDaemon {
     const dir = options.dir ?? aDirectory();
     const store: Record<string, string> = onPostgres ? { DATA_STORE: await storeOf(dir) } : {};
     const settings = { ...store, ...options.settings };
-    const config = {
-      ...testConfig(dir, { ...options, settings }),
-      eventTypes: options.eventTypes ?? [],
-      outboxes: options.outboxes ?? [],
-    };
+    const given = testConfig(dir, { ...options, settings });
+    const { eventTypes = [], outboxes = [], also = [] } = options;
+    const config = { ...given, signature: { ...given.signature, also }, eventTypes, outboxes };
     const daemon = await startDaemon(config, {
       log: options.log ?? silentLog,
       ...(options.hostClock === undefined

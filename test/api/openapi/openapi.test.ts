@@ -145,7 +145,7 @@ describe("the receivers' part", () => {
         ratePerSecond: null,
         maxInFlight: null,
       },
-      { ...signature, version: "1.2.3" },
+      { ...signature, also: [], version: "1.2.3" },
     );
     const trace = { traceparent: "00-1", tracestate: "a=b" };
     const job = {
