@@ -242,6 +242,18 @@ interface Conflict extends Mistake {
   readonly about: readonly SettingName[];
 }
 
+function* sharedHeader({ signature }: Config, { origins }: LoadedSettings): Generator<Conflict> {
+  const own = signature.header.toLowerCase();
+  const same = signature.also.find(({ format }) => format.headers.some(([name]) => name.toLowerCase() === own));
+  if (same === undefined) return;
+  yield {
+    about: ["signature.header"],
+    where: origins.get("signature.header")?.() ?? "[signature] header",
+    what: `${signature.header} is also the header of a [[${ALSO}]] with format = "${same.name}".`,
+    todo: "Give one of them another header.",
+  };
+}
+
 function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigInputs): Generator<Conflict> {
   const { settings, origins } = given;
   const { listen, tls, behindProxy, maxEventBytes } = config.server;
@@ -264,16 +276,7 @@ function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigI
       };
     }
   }
-  const own = config.signature.header.toLowerCase();
-  const same = config.signature.also.find(({ format }) => format.headers.some(([name]) => name.toLowerCase() === own));
-  if (same !== undefined) {
-    yield {
-      about: ["signature.header"],
-      where: origins.get("signature.header")?.() ?? "[signature] header",
-      what: `${config.signature.header} is also the header of a [[${ALSO}]] with format = "${same.name}".`,
-      todo: "Give one of them another header.",
-    };
-  }
+  yield* sharedHeader(config, given);
   const half = TLS_PAIR.find((name) => settings[name] !== "");
   if (half !== undefined && TLS_PAIR.some((name) => settings[name] === "")) {
     yield {

@@ -13,7 +13,7 @@ import { say, sayJson } from "../../output/print.ts";
 import type { Presented, Stamp } from "./near-miss.ts";
 
 /** Returns the format with this name, or the custom one of the configuration whose header has it. */
-export function formatOf(name: string, io: Io, config?: string): SignatureFormat {
+export function formatOf(name: string, io: Io, config: string | undefined): SignatureFormat {
   if (Object.hasOwn(FORMATS, name)) return FORMATS[name as keyof typeof FORMATS];
   const { also } = loadSettings(io.configInputs({ config }));
   const custom = also.find(({ format }) => format.headers.at(-1)![0].toLowerCase() === name.toLowerCase());

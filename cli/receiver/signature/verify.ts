@@ -58,7 +58,7 @@ export const verify = command({
     const stamp = readStamp(typed);
     const args = await withWholeIds(typed, io);
     checkSources(args);
-    const format = args.format === undefined ? null : formatOf(args.format, io);
+    const format = args.format === undefined ? null : formatOf(args.format, io, args.config);
     if (format === null) checkHeader(args.signature, stamp);
     else checkStamp(args.format!, format, args.signature, stamp);
     const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
