@@ -10,7 +10,7 @@ export const ENCODINGS = ["hex", "base64"] as const;
 /** `text` takes the characters of the secret as the key; `base64` decodes what follows `whsec_`. */
 export const KEYS = ["text", "base64"] as const;
 
-/** How to sign, and which headers to send. In the templates, `{name}` stands for a part of the request. */
+/** A way to sign, with the headers to send. In the templates, `{name}` stands for a part of the request. */
 export interface SignatureFormat {
   /** Values are templates of `VALUE_PARTS`. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -96,7 +96,7 @@ export function areApart(one: FurtherSignature, other: FurtherSignature): boolea
   return !share(one.tenants, other.tenants) || !share(one.endpoints, other.endpoints);
 }
 
-/** What is signed. `url` is the endpoint's. */
+/** The parts of a request that may be signed. `url` is the endpoint's. */
 export interface Signed {
   readonly id: string;
   readonly timestamp: number;
