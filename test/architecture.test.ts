@@ -38,6 +38,7 @@ const STORE_ROOMS = [
   "src/store/sqlite/numbers",
   "src/store/sqlite/callers",
   "src/store/sqlite/claims",
+  "src/store/sqlite/ordering",
   "src/store/sqlite/attempts",
   "src/store/sqlite/lists",
   "src/store/sqlite/endpoints",

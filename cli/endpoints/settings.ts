@@ -28,6 +28,16 @@ export const SETTINGS = {
     options: ["hold", "skip"],
     description: "What to do with its events while it is disabled",
   },
+  ordering: {
+    type: "enum",
+    options: ["none", "by_key"],
+    description: "Whether the events of an ordering key are sent one after another",
+  },
+  "after-failure": {
+    type: "enum",
+    options: ["continue", "hold"],
+    description: "Whether the next event of a key follows a failed one, or waits for a replay or a cancel",
+  },
   signatures: {
     type: "string",
     valueHint: "hmac,ed25519",
@@ -55,6 +65,8 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     rate,
     "max-in-flight": most,
     "when-disabled": whenDisabled,
+    "after-failure": afterFailure,
+    ordering,
     signatures,
     metadata,
   } = args;
@@ -68,6 +80,8 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
       max_in_flight: most === NONE ? null : readCount(most, "--max-in-flight", { min: 1, max: 10_000 }),
     }),
     ...(whenDisabled !== undefined && { when_disabled: whenDisabled }),
+    ...(ordering !== undefined && { ordering }),
+    ...(afterFailure !== undefined && { after_failure: afterFailure }),
     ...(signatures !== undefined && { signatures: signatures.split(",").map((name) => name.trim()) }),
     ...(file !== undefined && {
       headers: readObject(await readInputText(file, "--headers-from", MAX_HEADERS_BYTES, io), "--headers-from"),

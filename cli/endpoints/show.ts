@@ -79,6 +79,8 @@ const SAID: ReadonlySet<string> = new Set<keyof EndpointWithHealth>([
   "events",
   "filter",
   "health",
+  "ordering",
+  "after_failure",
   "description",
   "uid",
   "rate_per_second",

@@ -46,6 +46,8 @@ const FLAGS: { readonly [P in EndpointPart]?: string } = {
   filter: "--filter none",
   metadata: "--metadata JSON",
   when_disabled: "--when-disabled hold",
+  ordering: "--ordering none",
+  after_failure: "--after-failure continue",
   signatures: "--signatures hmac",
   rate_per_second: "--rate none",
   max_in_flight: "--max-in-flight none",

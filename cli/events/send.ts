@@ -25,6 +25,11 @@ export const eventsSend = command({
       valueHint: "TAG",
       description: "Tag to find it by; may be given up to five times",
     },
+    "ordering-key": {
+      type: "string",
+      valueHint: "KEY",
+      description: "What it is about: endpoints that ask for it get the events of a key in order",
+    },
     "created-at": { type: "string", valueHint: "INSTANT", description: "When it happened [now]" },
     "idempotency-key": {
       type: "string",
@@ -47,6 +52,7 @@ export const eventsSend = command({
       tenant: args.tenant,
       created_at: args["created-at"],
       publisher_id: args["publisher-id"],
+      ordering_key: args["ordering-key"],
       ...(args.tag.length > 0 && { tags: args.tag }),
     });
     const key = args["idempotency-key"];

@@ -113,6 +113,7 @@ function show(answer: string, { attempts, failed, atOnce }: Known, io: Io): void
     ["tenant", event.tenant],
     ["publisher's id", event.publisher_id],
     ["tags", event.tags.join(", ")],
+    ["ordering key", event.ordering_key],
     ["test", event.test ? "yes: not in lists or statistics" : null],
   ]);
   const deliveries = [...failed, ...some.filter(({ id }) => !failed.some((one) => one.id === id))];

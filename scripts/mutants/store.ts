@@ -118,15 +118,15 @@ export const STORE: readonly Mutant[] = [
   {
     name: "claim-check-dropped",
     file: "src/store/sqlite/deliveries/delivery-store.ts",
-    find: "AND attempts = ? AND status <= ${WAITING}`",
-    replace: "AND ? >= 0 AND status <= ${WAITING}`",
+    find: "AND attempts = ? AND status <= ${WAITING} AND due_at",
+    replace: "AND ? >= 0 AND status <= ${WAITING} AND due_at",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-late-failure-undoes-a-success",
     file: "src/store/sqlite/deliveries/delivery-store.ts",
-    find: "AND attempts = ? AND status <= ${WAITING}`",
-    replace: "AND attempts = ?`",
+    find: "AND attempts = ? AND status <= ${WAITING} AND due_at",
+    replace: "AND attempts = ? AND coalesce(due_at, 0)",
     tests: ["test/store/sqlite.test.ts", "test/sim/sim.test.ts"],
   },
   {
@@ -174,8 +174,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "what-was-pruned-counts-among-the-failures",
     file: "src/store/sqlite/events/prune.ts",
-    find: "if (found.failed) this.#uncount",
-    replace: "if (found.failed && event.key < 0) this.#uncount",
+    find: "        this.#uncount.run(event.key);\n",
+    replace: "",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
@@ -315,8 +315,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "what-is-left-to-the-disk-is-due-when-it-happened",
     file: "src/store/sqlite/events/event-store.ts",
-    find: "isFresh ? FRESH : WAITING, triggerCode(trigger), now);",
-    replace: "isFresh ? FRESH : WAITING, triggerCode(trigger), createdAt);",
+    find: "isFresh ? FRESH : WAITING, triggerCode(trigger), now], ordered);",
+    replace: "isFresh ? FRESH : WAITING, triggerCode(trigger), createdAt], ordered);",
     tests: ["test/store/sqlite.test.ts"],
   },
   {

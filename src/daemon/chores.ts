@@ -61,6 +61,8 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "damaged endpoints", pattern: "* * * * * *", run: first(() => damagedEndpoints.run()) },
     { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
     { name: "jobs", pattern: "* * * * * *", run: first(() => jobs.run()) },
+    { name: "held keys", pattern: "* * * * * *", run: first(() => unlessFull(() => retention.freeKeys())) },
+    { name: "old ordering keys", pattern: "0 42 * * * *", run: first(() => retention.pruneOrderingKeys()) },
     // If the store is not shared, nobody else changes its types.
     ...(catalogue.isShared
       ? [{ name: "event types", pattern: "* * * * * *", run: () => unlessFull(() => catalogue.look()) }]
@@ -93,7 +95,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
 }
 
 /** `daemon.tick` runs these one after another, for a test that controls the time. */
-export const TICK = ["tick", "secret switch", "damaged endpoints", "alerts", "jobs"];
+export const TICK = ["tick", "secret switch", "damaged endpoints", "alerts", "jobs", "held keys"];
 
 interface MendingParts {
   readonly store: { readonly upkeep: Pick<UpkeepStore, "mendPending"> };

@@ -12,7 +12,7 @@ import type { Capacity } from "../domain/events/routing.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, Handover, Store, Waiting, WithdrawnDelivery } from "../store/store.ts";
 import { CarefulSending, Trial } from "./careful-mode.ts";
-import { endpointDropped, endpointReadable, withdrawn } from "./core/changed.ts";
+import { endpointDropped, endpointReadable } from "./core/changed.ts";
 import { requested } from "./core/disk.ts";
 import { published, replayed, stopping, tick } from "./core/lifecycle.ts";
 import { refreshAll, type Deliveries, type DeliveryWatcher } from "./deliveries.ts";
@@ -123,6 +123,7 @@ export class Dispatcher implements Deliveries {
     if (!this.#tookUp) this.#takeUp().catch((error: unknown) => this.#executor.failed(error));
     if (this.#sweep.isWanted) unawaited(this.sweep());
     this.#careful?.retry();
+    this.#executor.reorder();
     this.#executor.do(tick(this.#memory, this.#executor.now()));
     this.#unload();
   }
@@ -131,6 +132,7 @@ export class Dispatcher implements Deliveries {
   async sweep(): Promise<void> {
     // Until everything has been taken over, a delivery that is missing from memory is not lost.
     if (!this.#tookUp || !this.lease.hasFoundAll) return;
+    this.#executor.reorder();
     const failed = (error: unknown) => this.#executor.failed(error);
     const repaired = await this.#sweep.run().catch(failed);
     // An endpoint that cannot be read now must not keep the others waiting.
@@ -195,6 +197,7 @@ export class Dispatcher implements Deliveries {
 
   replayed(waiting: readonly Waiting[]): void {
     for (const watcher of this.#watchers) watcher.accepted?.({ fresh: [], waiting });
+    this.#executor.reorder();
     this.#executor.do(replayed(this.#memory, waiting, this.#executor.now()));
   }
 
@@ -215,7 +218,7 @@ export class Dispatcher implements Deliveries {
     const isRequested = await Promise.all(
       taken.map(({ delivery }) => target.enabled && store.deliveries.requestedAttempt(delivery)),
     );
-    await this.#withdraw(taken.filter((_, at) => !isRequested[at]));
+    await this.#executor.withdraw(taken.filter((_, at) => !isRequested[at]));
     if (!target.enabled) await this.#executor.sift(endpoint);
     this.#executor.do(endpointReadable(this.#memory, endpoint));
   }
@@ -277,7 +280,8 @@ export class Dispatcher implements Deliveries {
   async withdraw(deliveries: readonly WithdrawnDelivery[], isHeard = false): Promise<void> {
     this.#trial.withdraw(deliveries);
     if (!isHeard) for (const watcher of this.#watchers) watcher.withdrawn?.(deliveries);
-    await this.#withdraw(deliveries);
+    this.#executor.reorder();
+    await this.#executor.withdraw(deliveries);
     this.#executor.wake();
     const elsewhere = isHeard ? [] : deliveries.filter(({ endpoint }) => this.#isElsewhere(endpoint));
     if (elsewhere.length > 0)
@@ -324,12 +328,6 @@ export class Dispatcher implements Deliveries {
 
   #isElsewhere(endpoint: string): boolean {
     return this.#memory.elsewhere?.(endpoint) === true;
-  }
-
-  /** Resolves once none of them is loaded, except those that have started. */
-  async #withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
-    const endpoints = withdrawn(this.#memory, deliveries);
-    await Promise.all([...endpoints].map((endpoint) => this.#executor.sift(endpoint)));
   }
 
   /** While memory is full, unloads unstarted deliveries of the endpoint with the most, until there is capacity. */

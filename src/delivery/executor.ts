@@ -12,10 +12,10 @@ import { attemptFields, type Claim } from "../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery } from "../store/store.ts";
-import { givenBack } from "./core/changed.ts";
+import { givenBack, withdrawn } from "./core/changed.ts";
 import { endRead, notParked, parked } from "./core/disk.ts";
 import type { Disabling, Effects } from "./core/effects.ts";
-import { ended, notRecorded, recordAgain, recorded, resolversAsked, timePassed } from "./core/lifecycle.ts";
+import { ended, notRecorded, recordAgain, recorded, replayed, resolversAsked, timePassed } from "./core/lifecycle.ts";
 import type { DeliveryWatcher } from "./deliveries.ts";
 import { DueReader, Waker } from "./due-reader.ts";
 import { ClockSteps, type Now } from "./memory/clock.ts";
@@ -143,7 +143,8 @@ export class Executor {
   /** Makes the sender give back the endpoint's deliveries that it has not started. All of them are still loaded. */
   async takeBack(endpoint: string): Promise<Claim[]> {
     const given = await this.sending.forget(endpoint);
-    return given.flatMap((delivery) => this.memory.windows.find(endpoint, delivery) ?? []);
+    const { lines, windows } = this.memory;
+    return [...given.flatMap((delivery) => windows.find(endpoint, delivery) ?? []), ...lines.takeBack(endpoint)];
   }
 
   /**
@@ -177,6 +178,21 @@ export class Executor {
   /** The next tick retries after a known error, such as a full disk. Any other error is our bug. */
   failed(error: unknown): void {
     if (!(error instanceof WebhookdError)) this.#parts.onFault(error);
+  }
+
+  /** Follows the lines of ordering keys, which commits have moved. */
+  reorder(): void {
+    const reordered = this.#parts.store.deliveries.reordered();
+    if (reordered === null) return;
+    const { released, overtaken } = reordered;
+    if (overtaken.length > 0) this.#run(this.withdraw(overtaken));
+    if (released.length > 0) this.do(replayed(this.memory, released, this.now()));
+  }
+
+  /** Resolves once none of them is loaded, except those that have started. */
+  async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
+    const endpoints = withdrawn(this.memory, deliveries);
+    await Promise.all([...endpoints].map((endpoint) => this.sift(endpoint)));
   }
 
   // --- the end ---
@@ -233,6 +249,7 @@ export class Executor {
         this.#recording--;
         const wasStuck = this.memory.halts.has("unrecorded");
         this.do(recorded(this.memory, attempts, results, this.now()));
+        this.reorder();
         if (wasStuck && !this.memory.halts.has("unrecorded")) log.info({}, "results can be recorded again");
         for (const watcher of watchers) {
           if (watcher.attempted) for (const [at, result] of results.entries()) watcher.attempted(attempts[at]!, result);

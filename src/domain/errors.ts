@@ -11,6 +11,7 @@ export const PROBLEMS = {
   method_not_allowed: { status: 405, title: "Method not allowed" },
   request_timeout: { status: 408, title: "Request took too long" },
   event_not_failed: { status: 409, title: "Event has not failed" },
+  delivery_behind: { status: 409, title: "Another delivery goes first" },
   delivery_settled: { status: 409, title: "Delivery is settled" },
   endpoint_disabled: { status: 409, title: "Endpoint is disabled" },
   endpoint_damaged: { status: 409, title: "Endpoint is damaged" },

@@ -116,6 +116,17 @@ export class Retention {
     await this.#walk((from) => this.#parts.store.endpoints.prune(before, from));
   }
 
+  /** Held keys of endpoints that go on after a failure, as they are set now. */
+  async freeKeys(): Promise<void> {
+    const { clock, store } = this.#parts;
+    await this.#count(() => store.upkeep.freeKeys(clock.now()));
+  }
+
+  /** An ordering key is kept as long as an event that has it. */
+  async pruneOrderingKeys(): Promise<void> {
+    await this.#walk((from) => this.#parts.store.upkeep.pruneKeys(from));
+  }
+
   /** An earlier choice of an endpoint is kept as long as the events that it decided. */
   async pruneChoices(): Promise<void> {
     await this.#count(() => this.#parts.store.upkeep.pruneChoices());

@@ -219,6 +219,7 @@ describe("taking an event back", () => {
         test: false,
         publisher_id: null,
         tags: [],
+        ordering_key: null,
         erased_at: null,
         status: "cancelled",
         cancelled: 1,

@@ -32,6 +32,7 @@ describe("an event", () => {
       test: false,
       publisher_id: null,
       tags: [],
+      ordering_key: null,
       erased_at: null,
       status: "pending",
       data: null,
@@ -135,6 +136,7 @@ describe("the list of events", () => {
       "status",
       "publisher_id",
       "tags",
+      "ordering_key",
       "erased_at",
     ]);
     expect((await api.get(`${EVENTS}?include=data`)).text).toContain(`"data":${DATA}}]`);

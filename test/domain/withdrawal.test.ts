@@ -35,8 +35,13 @@ describe("a replay", () => {
 });
 
 describe("a request for one attempt", () => {
-  const request = (status: StoredStatus, endpoint = OPEN, more: { event?: number; isErased?: boolean } = {}) =>
-    requestOf({ event: 50, status, isErased: false, ...more }, endpoint);
+  type Facts = Partial<Parameters<typeof requestOf>[0]>;
+  const request = (status: StoredStatus, endpoint = OPEN, more: Facts = {}) =>
+    requestOf({ event: 50, status, isErased: false, isBehind: false, ...more }, endpoint);
+
+  it("is refused for what waits behind another delivery of its ordering key", () => {
+    expect(request("waiting", OPEN, { isBehind: true })).toBe("behind");
+  });
 
   it("is taken for what is open or failed, also while the endpoint is disabled", () => {
     const results = STATUSES.map((status) => request(status, DISABLED));

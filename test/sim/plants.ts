@@ -155,8 +155,8 @@ const plants = {
   "pruned-unsent": {
     patch: () => {
       const { prune } = Prune.prototype;
-      Prune.prototype.prune = function (this: Prune, { delivered }, from) {
-        return prune.call(this, { delivered, failed: delivered }, from);
+      Prune.prototype.prune = function (this: Prune, { delivered }, from, now) {
+        return prune.call(this, { delivered, failed: delivered }, from, now);
       };
       return () => void (Prune.prototype.prune = prune);
     },

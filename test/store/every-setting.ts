@@ -12,6 +12,8 @@ export const EVERY_SETTING: EndpointSettings = {
   description: "changed",
   enabled: false,
   whenDisabled: "skip",
+  ordering: "by_key",
+  afterFailure: "hold",
   signatures: ["ed25519", "hmac"],
   headers: { "X-Changed": "yes" },
   ratePerSecond: 7,

@@ -228,6 +228,11 @@ function refusal(result: Exclude<AttemptRequest["result"], "requested">): Webhoo
         "delivery_settled",
         "it was delivered or cancelled, so there is nothing to attempt; to send a delivered one again, replay its event with force",
       );
+    case "behind":
+      return new WebhookdError(
+        "delivery_behind",
+        "another event with its ordering key goes first; attempt, replay or cancel that one, which `why` names",
+      );
     case "endpoint_deleted":
       return new WebhookdError("endpoint_disabled", "its endpoint was deleted, so there is nowhere to send it");
   }

@@ -12,6 +12,7 @@ import {
   type EndpointSettings,
   SIGNATURES,
 } from "../../domain/endpoints/endpoint.ts";
+import { AFTER_FAILURE, ORDERINGS } from "../../domain/deliveries/ordering.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { FILTER_LIMITS, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import { patternFault } from "../../domain/events/pattern.ts";
@@ -170,6 +171,28 @@ const ASKED = {
     shape: v.picklist(["hold", "skip"]),
     show: ({ whenDisabled }) => whenDisabled,
     example: "hold",
+  }),
+  ordering: asked({
+    wire: "ordering",
+    reads: () =>
+      described(
+        v.picklist(ORDERINGS),
+        "`by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.",
+      ),
+    shape: v.picklist(ORDERINGS),
+    show: ({ ordering }) => ordering,
+    example: "none",
+  }),
+  afterFailure: asked({
+    wire: "after_failure",
+    reads: () =>
+      described(
+        v.picklist(AFTER_FAILURE),
+        "With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.",
+      ),
+    shape: v.picklist(AFTER_FAILURE),
+    show: ({ afterFailure }) => afterFailure,
+    example: "continue",
   }),
   signatures: asked({
     wire: "signatures",

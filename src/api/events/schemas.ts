@@ -22,6 +22,10 @@ const SUMMARY = {
   ),
   publisher_id: described(v.nullable(v.string()), "The publisher's own id for it; null if it has none."),
   tags: described(v.array(v.string()), "The publisher's tags, sorted; at most 5."),
+  ordering_key: described(
+    v.nullable(v.string()),
+    "Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.",
+  ),
   erased_at: described(v.nullable(Instant), "When its data was erased; null if it was not."),
 };
 
@@ -90,6 +94,7 @@ const summary = {
   status: "pending",
   publisher_id: "order-1042",
   tags: ["customer:1042"],
+  ordering_key: null,
   erased_at: null,
 };
 
@@ -123,6 +128,7 @@ export function eventText(event: StoredSummary | EventView, include: EventParts,
       status: event.status,
       publisher_id: event.publisherId,
       tags: event.tags,
+      ordering_key: event.orderingKey,
       erased_at: event.erasedAt === null ? null : formatInstant(event.erasedAt),
     }).slice(1, -1),
   ];

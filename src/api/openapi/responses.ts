@@ -191,6 +191,8 @@ const DETAILS: Record<ErrorCode, string> = {
   method_not_allowed: "this path takes POST, GET, HEAD",
   request_timeout: "the request was not complete in time; send it again, faster",
   event_not_failed: "none of the selected deliveries has failed; use force to replay delivered ones too",
+  delivery_behind:
+    "another event with its ordering key goes first; attempt, replay or cancel that one, which `why` names",
   delivery_settled:
     "it was delivered or cancelled, so there is nothing to attempt; to send a delivered one again, replay its event with force",
   endpoint_disabled: "all its failed deliveries go to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",

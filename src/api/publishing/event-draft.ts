@@ -11,6 +11,7 @@ import {
   type EventLabels,
   type TraceContext,
 } from "../../domain/events/event.ts";
+import { MAX_KEY_BYTES, orderingKeyFault } from "../../domain/deliveries/ordering.ts";
 import { eventFingerprint, isIdempotencyKey } from "../../domain/events/idempotency.ts";
 import { parseInstant } from "../../domain/time/instant.ts";
 import {
@@ -57,7 +58,7 @@ interface Place {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Reads `{type, data, created_at?, publisher_id?, tags?, tenant?}`. */
+/** Reads `{type, data, created_at?, publisher_id?, tags?, ordering_key?, tenant?}`. */
 export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: string): EventDraft {
   if (body.length === 0) throw missingBody(["type", "data"]);
   const faults = new Faults();
@@ -158,6 +159,7 @@ function draftOf(
     faults.add(`${pointer}/tenant`, "forbidden_char", "is not a tenant name");
   const labels =
     members.has("publisher_id") || members.has("tags") ? labelsOf(body, members, pointer, faults) : undefined;
+  const orderingKey = members.has("ordering_key") ? orderingKeyOf(body, members, pointer, faults) : undefined;
   const key = members.has("idempotency_key") ? keyOf(body, members, pointer, faults) : idempotencyKey;
   if (type === undefined || data === undefined || faults.some) return null;
   const span = body.subarray(data.start, data.end);
@@ -173,10 +175,13 @@ function draftOf(
     createdAt,
     data: span,
     labels,
+    orderingKey,
     trace: rules.trace,
   };
   if (key === undefined) return draft;
-  const known = labels && JSON.stringify([labels.publisherId, labels.tags]);
+  const { publisherId = null, tags = [] } = labels ?? {};
+  const named = orderingKey === undefined ? [publisherId, tags] : [publisherId, tags, orderingKey];
+  const known = labels === undefined && orderingKey === undefined ? undefined : JSON.stringify(named);
   const fingerprint = eventFingerprint(type, members.has("created_at") ? createdAt : null, draft.data, known);
   return { ...draft, idempotency: { key, fingerprint, expiresAt: rules.expiresAt } };
 }
@@ -200,6 +205,14 @@ function labelsOf(body: Uint8Array, members: Members, pointer: string, faults: F
   // Tags are sorted, so that the same event with its tags in another order is a repeat.
   const tags = (given as string[]).toSorted();
   return publisherId === null && tags.length === 0 ? undefined : { publisherId, tags };
+}
+
+function orderingKeyOf(body: Uint8Array, members: Members, pointer: string, faults: Faults): string | undefined {
+  const key = text(body, optional(members, "ordering_key", "string", pointer, faults));
+  const fault = key === undefined ? null : orderingKeyFault(key);
+  if (fault !== null)
+    faults.add(`${pointer}/ordering_key`, fault, `takes 1 to ${MAX_KEY_BYTES} bytes without control characters`);
+  return key;
 }
 
 function keyOf(body: Uint8Array, members: Members, pointer: string, faults: Faults): string | undefined {

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { MAX_TAGS, PUBLISHER_ID, TAG } from "../../domain/events/event.ts";
+import { MAX_KEY_BYTES } from "../../domain/deliveries/ordering.ts";
 import { IDEMPOTENCY_KEY } from "../../domain/events/idempotency.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { AnyObject, described, Tenant, titled, typeName, id, Instant, Count } from "../pipeline/shapes.ts";
@@ -37,6 +38,12 @@ export function eventDraft(types: Types) {
         described(
           v.pipe(v.array(v.pipe(v.string(), v.regex(TAG))), v.maxLength(MAX_TAGS), v.metadata({ uniqueItems: true })),
           "Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.",
+        ),
+      ),
+      ordering_key: v.optional(
+        described(
+          v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_KEY_BYTES)),
+          "What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.",
         ),
       ),
       tenant: v.optional(described(Tenant, "With a key for every tenant: the tenant of the event.")),

@@ -65,18 +65,24 @@ export function handOver(memory: Memory, claims: readonly Claim[], effects: Effe
   for (const claim of claims) {
     if (withdrawn.size > 0 && withdrawn.has(claim.delivery)) letGo(memory, claim, effects);
     else if (memory.elsewhere?.(claim.endpoint) === true) effects.park.push(claim);
-    else if (endpoints.isOpen(claim.endpoint)) effects.send.push(claim);
+    else if (endpoints.isOpen(claim.endpoint)) send(memory, claim, effects);
     else handOverToClosed(memory, claim, effects);
   }
 }
 
 /** Removes a delivery from memory: its attempt was recorded, or there will be none for now. */
 export function release(memory: Memory, endpoint: string, delivery: string, effects: Effects): void {
-  const { manual, watched, windows, withdrawn } = memory;
+  const { lines, manual, watched, windows, withdrawn } = memory;
   windows.release(endpoint, delivery);
   if (withdrawn.size > 0) withdrawn.delete(delivery);
   if (watched.size > 0 && watched.delete(delivery)) effects.released.push(delivery);
   if (manual.requested.size > 0) effects.askFor.push(...manual.released(delivery));
+  if (lines.some) handOver(memory, lines.released(delivery), effects);
+}
+
+/** A claim that waits for another one of its ordering key is handed over when that one is released. */
+function send({ lines }: Memory, claim: Claim, effects: Effects): void {
+  if (lines.enter(claim)) effects.send.push(claim);
 }
 
 /** A disabled endpoint still gets tests and attempts requested by hand; a damaged one gets nothing. */
@@ -86,7 +92,7 @@ function handOverToClosed(memory: Memory, claim: Claim, effects: Effects): void 
   if (target === undefined) {
     if (memory.endpoints.lookUp(endpoint)) effects.lookUp.push(endpoint);
     memory.endpoints.await(claim);
-  } else if (!isDamaged(target) && (trigger === "test" || trigger === "manual")) effects.send.push(claim);
+  } else if (!isDamaged(target) && (trigger === "test" || trigger === "manual")) send(memory, claim, effects);
   else effects.park.push(claim);
 }
 

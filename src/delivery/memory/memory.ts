@@ -6,6 +6,7 @@ import type { EndedAttempt } from "../../store/store.ts";
 import { DueMoves } from "./clock.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Halts, Shortage } from "./halts.ts";
+import { Lines } from "./lines.ts";
 import { ManualAttempts } from "./manual-attempts.ts";
 import { Reachability } from "./reachability.ts";
 import { Windows, type Window } from "./windows.ts";
@@ -57,6 +58,7 @@ export class Memory {
   readonly manual: ManualAttempts;
   readonly reachability: Reachability;
   readonly shortage = new Shortage();
+  readonly lines = new Lines();
   readonly dueMoves: DueMoves;
   /** Deliveries that were withdrawn while they were loaded, and still are. None of them is started any more. */
   readonly withdrawn = new Set<string>();

@@ -23,6 +23,9 @@ export interface SignatureOptions {
   readonly version: string;
 }
 
+/** Counts the deliveries of an ordering key at its endpoint, so that the receiver notices a gap. */
+const SEQUENCE_HEADER = "webhook-sequence";
+
 /** Signs for one endpoint. Computes once what does not change between attempts, above all the key. */
 export class Signer {
   readonly #url: string;
@@ -69,6 +72,9 @@ export class Signer {
       signer.sign(headers, { id: send.event, timestamp: nowSeconds, body, url: this.#url });
     }
     headers.push("x-webhookd-delivery", send.delivery, "x-webhookd-attempt", String(send.number));
+    // A delivery that a job added afterwards has no number.
+    if (send.ordered !== undefined && send.ordered.sequence > 0)
+      headers.push(SEQUENCE_HEADER, String(send.ordered.sequence));
     if (send.trigger === "test") headers.push("x-webhookd-test", "1");
     if (send.trace !== undefined) pushTrace(headers, send.trace);
     for (const part of this.#ownHeaders) headers.push(part);

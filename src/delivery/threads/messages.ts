@@ -53,7 +53,7 @@ export interface PackedSends {
   readonly unusual: readonly (readonly [at: number, Unusual])[];
 }
 
-type Unusual = Pick<Send, "trigger" | "corrupt" | "trace" | "pace">;
+type Unusual = Pick<Send, "trigger" | "corrupt" | "trace" | "pace" | "ordered">;
 
 const NO_BYTES = new Uint8Array(0);
 const SEND_ROW = 5;
@@ -67,7 +67,8 @@ export function packSends(sends: readonly Send[], slots: readonly number[]): Pac
   const unusual: [number, Unusual][] = [];
   const ids: string[] = [];
   let end = 0;
-  sends.forEach(({ event, delivery, endpoint, body, number, fresh, trigger, trace, corrupt = false, pace }, at) => {
+  sends.forEach((send, at) => {
+    const { event, delivery, endpoint, body, number, fresh, trigger, trace, corrupt = false, pace, ordered } = send;
     bodies.set(body, end);
     end += body.byteLength;
     ids.push(event, delivery);
@@ -77,7 +78,8 @@ export function packSends(sends: readonly Send[], slots: readonly number[]): Pac
     rows[row + 2] = number;
     rows[row + 3] = fresh ? 1 : 0;
     rows[row + 4] = end;
-    if (trigger !== "ladder" || trace || corrupt || pace) unusual.push([at, { trigger, trace, corrupt, pace }]);
+    if (trigger !== "ladder" || trace || corrupt || pace || ordered)
+      unusual.push([at, { trigger, trace, corrupt, pace, ordered }]);
   });
   return { rows, ids: ids.join(" "), endpoints: endpoints.all, bodies, unusual };
 }

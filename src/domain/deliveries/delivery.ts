@@ -50,6 +50,19 @@ export interface Send {
   readonly corrupt?: boolean;
   /** Set if it belongs to a job, which limits the starts per second at each endpoint. */
   readonly pace?: JobPace | undefined;
+  /** Set if the endpoint gets the events of its ordering key in order. */
+  readonly ordered?: Ordered | undefined;
+}
+
+/** The line that a delivery stands in, and its place there. */
+export interface Ordered {
+  /** The store's number for the endpoint and its key. */
+  readonly key: number;
+  /**
+   * Counts the deliveries of the line from 1. It is 0 for a delivery that a job added afterwards, because others have
+   * its number by then.
+   */
+  readonly sequence: number;
 }
 
 export interface JobPace {

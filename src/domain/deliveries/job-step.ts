@@ -14,23 +14,25 @@ import { mayReceive, type Receiving } from "./withdrawal.ts";
 
 export interface JobDelivery {
   readonly status: StoredStatus;
+  /** True if another delivery of its ordering key goes first. */
+  readonly isBehind?: boolean;
   readonly shown: ShownStatus;
 }
 
 /**
  * True if a job with this action and status is meant for the delivery, whether or not its endpoint receives anything
  * now. An erased event cannot be sent. `attempt_now` leaves fresh deliveries alone, because memory holds them and is
- * about to attempt them.
+ * about to attempt them, and those that wait behind another, because they would overtake it.
  */
 export function isMeant(
   action: JobAction,
   named: JobFilter["status"],
-  { status, shown }: JobDelivery,
+  { status, shown, isBehind = false }: JobDelivery,
   isErased: boolean,
 ): boolean {
   if (!statusesOf(action, named)!.includes(shown)) return false;
   if (action === "cancel") return true;
-  return !isErased && !(action === "attempt_now" && status === "fresh");
+  return !isErased && !(action === "attempt_now" && (status === "fresh" || isBehind));
 }
 
 /**

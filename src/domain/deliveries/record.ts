@@ -16,6 +16,8 @@ export interface DeliveryState {
   readonly trigger: Trigger;
   /** Null unless the delivery is open. */
   readonly dueAt: number | null;
+  /** True if it waits behind another delivery of its ordering key. `dueAt` is the earliest time for it then. */
+  readonly isBehind?: true;
 }
 
 interface Attempt {
@@ -46,9 +48,12 @@ export function moveOf({ claim, outcome, verdict }: Attempt): DeliveryState | nu
   };
 }
 
-/** True if the delivery is as an attempt of this number found it. */
-export function isAsFound({ status, attempts }: DeliveryState, number: number): boolean {
-  return isOpen(status) && attempts === number - 1;
+/**
+ * True if the delivery is as an attempt of this number found it. It is not if another delivery of its key overtook it
+ * in the meantime.
+ */
+export function isAsFound({ status, attempts, isBehind }: DeliveryState, number: number): boolean {
+  return isOpen(status) && attempts === number - 1 && isBehind !== true;
 }
 
 /** Returns the state after the attempt. A success always wins, however late it comes. */
@@ -59,6 +64,9 @@ export function afterAttempt(
   const { claim, verdict } = attempt;
   const moved = moveOf(attempt);
   if (moved !== null && isAsFound(before, claim.number)) return { result: "applied", state: moved };
+  if (moved !== null && before.isBehind === true && before.attempts === claim.number - 1) {
+    return { result: "applied", state: moved.status === "waiting" ? { ...moved, isBehind: true } : moved };
+  }
   // Otherwise the next attempt would get a number that is already taken.
   const attempts = Math.max(before.attempts, claim.number);
   if (verdict.status === "delivered" && before.status !== "delivered") {

@@ -58,14 +58,26 @@ export function replayTrigger(isTest: boolean): Trigger {
 
 /** Decides whether an attempt may be requested, and if not, why. */
 export function requestOf(
-  delivery: { readonly event: number; readonly status: StoredStatus; readonly isErased: boolean },
+  delivery: {
+    readonly event: number;
+    readonly status: StoredStatus;
+    readonly isErased: boolean;
+    /** True if another delivery of its ordering key goes first. */
+    readonly isBehind: boolean;
+  },
   endpoint: Receiving,
-): "requested" | "gone" | "settled" | "endpoint_deleted" {
-  const { event, status, isErased } = delivery;
+): "requested" | "gone" | "settled" | "endpoint_deleted" | "behind" {
+  const { event, status, isErased, isBehind } = delivery;
   if (isErased) return "gone";
   if (status === "delivered" || status === "cancelled") return "settled";
   if (isBeingCancelled(endpoint, event, status)) return "settled";
-  return endpoint.deleted ? "endpoint_deleted" : "requested";
+  if (endpoint.deleted) return "endpoint_deleted";
+  return isBehind ? "behind" : "requested";
+}
+
+/** True if a cancel ends the delivery: it is open, or it failed and holds its ordering key. */
+export function isCancellable(status: StoredStatus, holdsKey: boolean): boolean {
+  return isOpen(status) || (status === "failed" && holdsKey);
 }
 
 /**
@@ -74,8 +86,13 @@ export function requestOf(
  * is notified, even of a delivery that was cancelled before, because the call that cancelled it may have been cut
  * short. Observers are not notified of a test, nor of a delivery that lost only a request.
  */
-export function whoIsNotified(status: StoredStatus, hadRequest: boolean, isTest: boolean): "all" | "dispatcher" | null {
-  const isCancelled = isOpen(status) || status === "cancelled";
+export function whoIsNotified(
+  status: StoredStatus,
+  hadRequest: boolean,
+  isTest: boolean,
+  heldKey = false,
+): "all" | "dispatcher" | null {
+  const isCancelled = isCancellable(status, heldKey) || status === "cancelled";
   if (!isCancelled && !hadRequest) return null;
   return isTest || !isCancelled ? "dispatcher" : "all";
 }

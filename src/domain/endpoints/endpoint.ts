@@ -1,4 +1,5 @@
 /** An endpoint: a registered HTTPS URL, the event types it chose, and the secrets that sign for it. */
+import type { AfterFailure, Ordering } from "../deliveries/ordering.ts";
 import type { FilterDocument } from "../events/filter/filter.ts";
 
 /** The daemon itself disables an endpoint if its receiver answers 410, or if nothing has succeeded for too long. */
@@ -17,6 +18,8 @@ export const ENDPOINT_PARTS = [
   "filter",
   "metadata",
   "when_disabled",
+  "ordering",
+  "after_failure",
   "rate_per_second",
   "max_in_flight",
   "tenant",
@@ -62,6 +65,8 @@ export interface Endpoint {
   readonly disabledReason: DisabledReason | null;
   /** While the endpoint is disabled, `hold` keeps its deliveries and `skip` creates none. */
   readonly whenDisabled: "hold" | "skip";
+  readonly ordering: Ordering;
+  readonly afterFailure: AfterFailure;
   readonly signatures: readonly Signature[];
   /** Names only, because values are secrets and leave the store only in a `Target`. */
   readonly headerNames: readonly string[];
@@ -87,6 +92,8 @@ export interface EndpointSettings {
   readonly description: string;
   readonly enabled: boolean;
   readonly whenDisabled: "hold" | "skip";
+  readonly ordering: Ordering;
+  readonly afterFailure: AfterFailure;
   readonly signatures: readonly Signature[];
   readonly headers: Readonly<Record<string, string>>;
   readonly ratePerSecond: number | null;
@@ -101,6 +108,8 @@ export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   description: "",
   enabled: true,
   whenDisabled: "hold",
+  ordering: "none",
+  afterFailure: "continue",
   signatures: ["hmac"],
   headers: {},
   ratePerSecond: null,

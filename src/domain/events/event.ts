@@ -14,6 +14,8 @@ export interface EventDraft {
   readonly data: Uint8Array;
   /** The labels by which the publisher finds it. Undefined if there are none. */
   readonly labels?: EventLabels | undefined;
+  /** Events with the same key arrive in order at endpoints that ask for it. Undefined if there is none. */
+  readonly orderingKey?: string | undefined;
   /** Sent with each attempt. */
   readonly trace?: TraceContext | undefined;
   /** Set for a test event, which is sent once, to this endpoint only, whether it is enabled or not. */

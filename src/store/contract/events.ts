@@ -124,6 +124,12 @@ export interface DeliveryStore {
    * position of each one that waits. Leaves out deliveries that have ended in the meantime.
    */
   park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]>;
+  /**
+   * Returns the deliveries in lines of ordering keys whose turn has come, or that were overtaken, with commits since the
+   * last call. Null if there are none. Memory must follow, so call it after each commit that may settle a delivery, and
+   * each second, because the store's own upkeep settles some too. Another node's deliveries are left out.
+   */
+  reordered(): Reordered | null;
 
   // --- attempts that were requested by hand ---
 
@@ -145,6 +151,13 @@ export interface DeliveryStore {
   requestedAttempt(delivery: string): Promise<Claim | null>;
   /** Lists requested attempts in the store's own order: at most `limit` after the last one of the previous page. */
   requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]>;
+}
+
+export interface Reordered {
+  /** They wait on disk now, and are due. */
+  readonly released: readonly Waiting[];
+  /** They were due, and wait behind others now, so none of them may start. */
+  readonly overtaken: readonly EventDelivery[];
 }
 
 /** A committed delivery that waits on disk. The horizon must be lowered to it in the same turn. */
@@ -197,6 +210,9 @@ export interface WithdrawnDelivery extends EventDelivery {
 }
 
 export type AttemptRequest =
-  /** Settled means delivered or cancelled. Gone means that the event was erased. */
-  | { readonly result: "not_found" | "settled" | "endpoint_deleted" | "gone" }
+  /**
+   * Settled means delivered or cancelled. Gone means that the event was erased. Behind means that another delivery of
+   * its ordering key goes first.
+   */
+  | { readonly result: "not_found" | "settled" | "endpoint_deleted" | "gone" | "behind" }
   | ({ readonly result: "requested" } & EventDelivery);

@@ -138,6 +138,13 @@ export interface UpkeepStore {
    */
   expireHeld(before: number, now: number): Promise<number>;
   /**
+   * Frees ordering keys that are held although their endpoint, as it is set now, goes on after a failure. Returns their
+   * number; fewer than 500 means that none is left.
+   */
+  freeKeys(now: number): Promise<number>;
+  /** Removes ordering keys whose last event is gone. Begins after `from`. */
+  pruneKeys(from: string | null): Promise<Pruned>;
+  /**
    * Removes the earlier choices of endpoints that decided about no event that is still kept. Returns their number; fewer
    * than 500 means that no more are left.
    */

@@ -139,6 +139,8 @@ export interface EventSummary extends EventLabels {
   readonly status: EventStatus;
   /** Null unless its data was erased. */
   readonly erasedAt: number | null;
+  /** Null if it has none, or was erased. */
+  readonly orderingKey: string | null;
 }
 
 export interface EventView extends EventSummary {

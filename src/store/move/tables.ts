@@ -125,17 +125,29 @@ export const TABLES: readonly Table[] = [
   ),
   table("job_endpoint", "job endpoint", "job endpoint matched planned released delivered failed cancelled skipped"),
   table("job_delivery", "job endpoint event", "job endpoint event released"),
-  table("event", "key", "key random tenant type created_at test unmatched choice trace erased_at body_hash body", {
-    names: OF_TYPE,
-    // PostgreSQL keeps all of an event in its row.
-    onlyFile: "large",
-  }),
+  table("ordering_key", "num", "num endpoint key last seen"),
+  table("held_key", "ordering_key sequence event", "ordering_key sequence event endpoint since"),
+  table(
+    "event",
+    "key",
+    "key random tenant type created_at test unmatched choice trace ordering_key erased_at body_hash body",
+    {
+      names: OF_TYPE,
+      // PostgreSQL keeps all of an event in its row.
+      onlyFile: "large",
+    },
+  ),
   table("key_time", "kind key", "kind key at"),
   table("event_label", "kind label tenant event", "kind label tenant event", { names: OF_TENANT }),
-  table("delivery", "event endpoint", "event endpoint status attempts round retry trigger due_at", {
-    onlyFile: `url started_at duration_ms status_code secret_version truncated body connection cause failed_at failing_since`,
-    onlyPostgres: "slot",
-  }),
+  table(
+    "delivery",
+    "event endpoint",
+    "event endpoint status attempts round retry trigger due_at ordering_key sequence",
+    {
+      onlyFile: `url started_at duration_ms status_code secret_version truncated body connection cause failed_at failing_since`,
+      onlyPostgres: "slot",
+    },
+  ),
   table(
     "attempt",
     "event endpoint number",

@@ -8,6 +8,7 @@ import { addKey, PostgresAudit, PostgresKeys } from "./callers/callers.ts";
 import { Counters } from "./statistics/counters.ts";
 import { Database, Outrun, type Queries } from "./engine/database.ts";
 import { Pending } from "./deliveries/pending.ts";
+import { Lines } from "./ordering/lines.ts";
 import { PostgresDeliveries } from "./deliveries/deliveries.ts";
 import { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import { Engine, getMeta, lastKeys, NodeKeys, setMeta, keyTimes } from "./engine/engine.ts";
@@ -155,26 +156,34 @@ export class PostgresStore implements Store {
     const health = (this.#health = new Health(engine));
     engine.riders.push((tx, now) => counters.ride(tx, now));
     const pending = new Pending(options.number);
+    const lines = new Lines(engine);
     const node = options.node?.owner;
     node?.attach(engine, health);
     if (node !== undefined) engine.riders.unshift((tx) => node.guard(tx));
     this.#onClosed = options.onClosed ?? (() => {});
     this.keys = new PostgresKeys(engine, idempotency);
     this.audit = new PostgresAudit(engine);
-    this.endpoints = new PostgresEndpoints(engine, { health, idempotency, pending });
+    this.endpoints = new PostgresEndpoints(engine, { health, idempotency, lines, pending });
     const workplace = workplaceOf(engine, idempotency);
     this.secrets = new Secrets(workplace);
     this.signingKeys = new SigningKeys(workplace);
     this.types = new PostgresTypes(engine);
     const { maxPendingPerTenant, shares } = options;
-    this.events = new PostgresEvents(engine, { counters, idempotency, pending, maxPendingPerTenant, shares });
-    this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency, pending });
-    this.jobs = new PostgresJobs(engine, { idempotency, pending });
+    this.events = new PostgresEvents(engine, { counters, idempotency, lines, pending, maxPendingPerTenant, shares });
+    this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency, lines, pending });
+    this.jobs = new PostgresJobs(engine, { idempotency, lines, pending });
     this.reads = new PostgresReads(engine);
     this.statistics = new PostgresStatistics(engine, { counters, health });
     this.recovery = new PostgresRecovery(engine, options.left, isShared);
     const operations = (this.operations = new PostgresOperations(engine));
-    this.upkeep = new PostgresUpkeep(engine, { counters, endpoints: this.endpoints, health, operations, pending });
+    this.upkeep = new PostgresUpkeep(engine, {
+      counters,
+      endpoints: this.endpoints,
+      health,
+      lines,
+      operations,
+      pending,
+    });
   }
 
   /** Takes over what the last process left. */

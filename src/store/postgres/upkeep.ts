@@ -10,6 +10,7 @@ import type { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { PostgresOperations } from "./operations.ts";
 import { type Pending, pendingOfEach } from "./deliveries/pending.ts";
+import { type InLine, type Lines, lockLines, pruneLines, type Settled } from "./ordering/lines.ts";
 import { addAttempts, LATE_RESPONSE_MS } from "./deliveries/record.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
 
@@ -17,6 +18,7 @@ interface Parts {
   readonly counters: Counters;
   readonly endpoints: PostgresEndpoints;
   readonly health: Health;
+  readonly lines: Lines;
   readonly operations: PostgresOperations;
   readonly pending: Pending;
 }
@@ -32,13 +34,22 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 
   pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned> {
-    return this.#engine.write((tx) => pruneSome(tx, this.#engine.keys.times, rules, from));
+    return this.#engine.write((tx) => pruneSome(tx, this.#parts.lines, this.#engine, rules, from));
   }
 
   async expireHeld(before: number, now: number): Promise<number> {
-    const expired = await this.#engine.write((tx) => expireSome(tx, this.#parts.pending, before, now));
+    const expired = await this.#engine.write((tx) => expireSome(tx, this.#parts, before, now));
     this.#parts.counters.noteExpired(expired, this.#engine.clock.now());
     return expired.length;
+  }
+
+  async freeKeys(now: number): Promise<number> {
+    const held = await this.#engine.database.rows("SELECT 1 FROM held_key LIMIT 1");
+    return held.length === 0 ? 0 : this.#engine.write((tx) => this.#parts.lines.freeKeys(tx, now));
+  }
+
+  pruneKeys(from: string | null): Promise<Pruned> {
+    return this.#engine.write((tx) => pruneLines(tx, from));
   }
 
   pruneChoices(): Promise<number> {
@@ -105,9 +116,24 @@ interface Candidate {
 }
 
 /** An event with many rows takes several steps. Its own row is removed last, so that a later step finds it again. */
-async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: string | null): Promise<Pruned> {
+async function pruneSome(
+  tx: Queries,
+  lines: Lines,
+  { clock, keys: { times } }: Engine,
+  rules: PruneRules,
+  from: string | null,
+): Promise<Pruned> {
   const some = "SELECT key FROM event WHERE key > $1 AND key < $2 ORDER BY key LIMIT $3";
   const which = [from === null ? -1 : Number(from), times.firstKeyAt(Math.max(rules.delivered, rules.failed)), EVENTS];
+  // The lines come before the deliveries: see `lines.ts`.
+  const holding = await tx.rows<InLine>(
+    `SELECT ordering_key AS key, sequence, event, endpoint FROM held_key WHERE event IN (${some})`,
+    which,
+  );
+  await lockLines(
+    tx,
+    holding.map(({ key }) => key),
+  );
   // Lock the rows, because another node may be about to replay an event.
   await tx.rows(`${some} FOR UPDATE`, which);
   await tx.rows(`SELECT 1 FROM delivery WHERE event IN (${some}) ORDER BY event, endpoint FOR UPDATE`, which);
@@ -130,6 +156,9 @@ async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: 
     // A replayed event counts as recent, because the person who replayed it wants to see the result.
     const isOld = Math.max(times.madeAt(event.key), event.last ?? 0) < before;
     if (event.open === true || event.requested || !isOld) continue;
+    // The deliveries behind it have waited long enough for somebody to replay or cancel it.
+    const held = holding.filter((one) => one.event === event.key);
+    await lines.free(tx, held, clock.now());
     for (const [table, keys] of [
       ["attempt", "event, endpoint, number"],
       ["delivery", "event, endpoint"],
@@ -158,17 +187,25 @@ interface HeldRow {
   readonly round: number;
   readonly retry: number;
   readonly trigger: number;
+  readonly key: number | null;
+  readonly sequence: number | null;
 }
 
 const DETAIL = "the endpoint was disabled for longer than [retention] held";
 
 /** Fails deliveries that were held for too long, as if an attempt had failed. They can be replayed like any other. */
-async function expireSome(tx: Queries, pending: Pending, before: number, now: number): Promise<readonly HeldRow[]> {
+async function expireSome(
+  tx: Queries,
+  { lines, pending }: Pick<Parts, "lines" | "pending">,
+  before: number,
+  now: number,
+): Promise<readonly HeldRow[]> {
   // Another node may be enabling an endpoint. This one sees that, or makes it wait. If a disabled endpoint was changed,
   // somebody still cares about it, so its time starts again. A delivery with a manual attempt is left alone, because
   // that attempt may be on the wire under the number that would be used here.
   const rows = await tx.rows<HeldRow>(
-    `SELECT d.event, d.endpoint, e.id, e.tenant, e.url, d.attempts, d.round, d.retry, d.trigger
+    `SELECT d.event, d.endpoint, e.id, e.tenant, e.url, d.attempts, d.round, d.retry, d.trigger,
+       d.ordering_key AS key, d.sequence
      FROM endpoint e JOIN delivery d ON d.endpoint = e.number
      WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < $1 AND d.status = ${WAITING} AND d.due_at < $1
        AND d.trigger <> ${triggerCode("test")}
@@ -194,6 +231,15 @@ async function expireSome(tx: Queries, pending: Pending, before: number, now: nu
     },
   }));
   await Promise.all([addAttempts(tx, kept, ON_TIME), pending.change(tx, pendingOfEach(rows, -1))]);
+  const settled = rows.flatMap(({ event, endpoint, key, sequence }): Settled[] => {
+    if (key === null || sequence === null) return [];
+    return [{ key, sequence, event, endpoint, before: "waiting", status: "failed" }];
+  });
+  await lockLines(
+    tx,
+    settled.map(({ key }) => key),
+  );
+  await lines.settled(tx, settled, now);
   return rows;
 }
 

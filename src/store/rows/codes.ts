@@ -123,6 +123,17 @@ export const DELIVERED = 2;
 export const FAILED = 3;
 export const CANCELLED = 4;
 
+/**
+ * A waiting delivery whose `due_at` is at least this waits behind another one of its ordering key, and is not due. The
+ * rest of the number is the earliest time for it. So everything that looks for what is due passes it by, and
+ * everything that looks for what is pending finds it.
+ */
+export const BEHIND = 2 ** 52;
+
+export function isBehind(dueAt: number | null): boolean {
+  return dueAt !== null && dueAt >= BEHIND;
+}
+
 const STORED: readonly StoredStatus[] = ["fresh", "waiting", "delivered", "failed", "cancelled"];
 const STATUSES: readonly DeliveryStatus[] = ["pending", "pending", "delivered", "failed", "cancelled"];
 const TRIGGERS: readonly Trigger[] = ["ladder", "replay", "manual", "test"];

@@ -3,7 +3,16 @@ import type { ShownStatus } from "../../domain/deliveries/delivery.ts";
 import type { DeliveryState } from "../../domain/deliveries/record.ts";
 import type { WhyDelivery } from "../../domain/events/why.ts";
 import type { Attempt, DeliveryView } from "../store.ts";
-import { deliveryId, storedStatusCode, storedStatusOf, triggerCode, triggerOf, WAITING } from "./codes.ts";
+import {
+  BEHIND,
+  deliveryId,
+  isBehind,
+  storedStatusCode,
+  storedStatusOf,
+  triggerCode,
+  triggerOf,
+  WAITING,
+} from "./codes.ts";
 
 /** The columns that attempts change. */
 export interface StateRow {
@@ -15,11 +24,13 @@ export interface StateRow {
 }
 
 export function stateOf({ status, attempts, retry, trigger, due_at: dueAt }: StateRow): DeliveryState {
-  return { status: storedStatusOf(status), attempts, retry, trigger: triggerOf(trigger), dueAt };
+  const state = { status: storedStatusOf(status), attempts, retry, trigger: triggerOf(trigger), dueAt };
+  return isBehind(dueAt) ? { ...state, dueAt: dueAt! - BEHIND, isBehind: true } : state;
 }
 
-export function rowOf({ status, attempts, retry, trigger, dueAt }: DeliveryState): StateRow {
-  return { status: storedStatusCode(status), attempts, retry, trigger: triggerCode(trigger), due_at: dueAt };
+export function rowOf({ status, attempts, retry, trigger, dueAt, isBehind: behind }: DeliveryState): StateRow {
+  const due = behind === true && dueAt !== null ? dueAt + BEHIND : dueAt;
+  return { status: storedStatusCode(status), attempts, retry, trigger: triggerCode(trigger), due_at: due };
 }
 
 /** A success that ended before the last attempt did is what delivered it. */
@@ -73,7 +84,7 @@ export function deliveryOf(row: DeliveryRow, names: DeliveryNames): DeliveryView
     attempts: row.attempts,
     round: row.round,
     retry: status === "pending" || status === "held" ? row.retry : null,
-    nextAttemptAt: status === "pending" && row.status <= WAITING ? row.due_at : null,
+    nextAttemptAt: status === "pending" && row.status <= WAITING && !isBehind(row.due_at) ? row.due_at : null,
     lastAttempt,
   };
 }

@@ -12,6 +12,7 @@ import {
   type Signature,
   type Target,
 } from "../../domain/endpoints/endpoint.ts";
+import { AFTER_FAILURE, ORDERINGS } from "../../domain/deliveries/ordering.ts";
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import type { Box } from "./box.ts";
 import { nextPrivateKeyPlace, privateKeyPlace } from "./signing-key-row.ts";
@@ -28,6 +29,8 @@ export interface EndpointRow {
   readonly enabled: number;
   readonly disabled_reason: DisabledReason | null;
   readonly when_disabled: "hold" | "skip";
+  readonly ordering: string;
+  readonly after_failure: string;
   readonly header_names: string;
   readonly headers: string | null;
   readonly secret: string | null;
@@ -70,6 +73,8 @@ const COLUMNS: {
   description: ["description"],
   enabled: ["enabled", Number],
   whenDisabled: ["when_disabled"],
+  ordering: ["ordering"],
+  afterFailure: ["after_failure"],
   signatures: ["signatures", JSON.stringify],
   ratePerSecond: ["rate_per_second"],
   maxInFlight: ["max_in_flight"],
@@ -139,6 +144,16 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
       "when_disabled",
       WHEN_DISABLED.find((word) => word === row.when_disabled),
       "hold",
+    ),
+    ordering: or(
+      "ordering",
+      ORDERINGS.find((word) => word === row.ordering),
+      "none",
+    ),
+    afterFailure: or(
+      "after_failure",
+      AFTER_FAILURE.find((word) => word === row.after_failure),
+      "continue",
     ),
     signatures,
     headerNames: headers === null ? (stringsOf(row.header_names) ?? []) : Object.keys(headers),

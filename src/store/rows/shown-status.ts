@@ -1,6 +1,6 @@
 import type { ShownStatus } from "../../domain/deliveries/delivery.ts";
 import type { JobDelivery } from "../../domain/deliveries/job-step.ts";
-import { FRESH, statusOf, storedStatusOf, triggerOf } from "./codes.ts";
+import { FRESH, isBehind, statusOf, storedStatusOf, triggerOf } from "./codes.ts";
 
 /**
  * Returns a delivery's status as it is shown. It can differ from the stored one, because disabling or deleting an
@@ -21,8 +21,19 @@ export function shownStatus(
 /** Returns the delivery as a job sees it, or null if there is none. */
 export function jobDeliveryOf(
   endpoint: Parameters<typeof shownStatus>[0],
-  { event, status, trigger }: { readonly event: number; readonly status: number | null; readonly trigger: number },
+  {
+    event,
+    status,
+    trigger,
+    due_at: dueAt,
+  }: {
+    readonly event: number;
+    readonly status: number | null;
+    readonly trigger: number;
+    readonly due_at: number | null;
+  },
 ): JobDelivery | null {
   if (status === null) return null;
-  return { status: storedStatusOf(status), shown: shownStatus(endpoint, { event, status, trigger }) };
+  const shown = shownStatus(endpoint, { event, status, trigger });
+  return { status: storedStatusOf(status), shown, isBehind: isBehind(dueAt) };
 }

@@ -32,6 +32,7 @@ import { SqliteEvents } from "./events/event-store.ts";
 import { Events } from "./events/events.ts";
 import { LargeData } from "./events/large-data.ts";
 import { Labels } from "./lists/labels.ts";
+import { Lines } from "./ordering/lines.ts";
 import { JobSteps } from "./jobs/job-steps.ts";
 import { SqliteJobs } from "./jobs/job-store.ts";
 import { SqliteOperations } from "./operation-store.ts";
@@ -127,6 +128,7 @@ export class SqliteStore implements Store {
     const fresh = (this.#fresh = engine.mirror(new FreshMark(db, freshStep)));
     const manual = engine.mirror(new ManualAttempts(db, index));
     const started = new Started(db, { meta: engine.meta, index, due, manual });
+    const lines: Lines = engine.mirror(new Lines(db, { index, manual, flushRows: () => this.events.flushRows() }));
     const responses = new Responses(db, engine.meta);
     const attempts = new Attempts(db, { index, urls, responses });
 
@@ -136,23 +138,23 @@ export class SqliteStore implements Store {
     const choices = engine.mirror(new Choices(db));
     const rows = new Endpoints(db, { ...names, typeRows, box: engine.box, firstKeys, choices });
     const health = new Health(db, index);
-    const sweep = new Sweep(db, { index, fresh, manual });
+    const sweep = new Sweep(db, { index, fresh, manual, lines });
     const old = new OldEndpoints(db, { ...names, choices });
-    const its = { endpoints: rows, index, health, sweep, old, manual, idempotency };
+    const its = { endpoints: rows, index, health, sweep, old, manual, idempotency, lines };
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, its));
     const workplace = workplaceOf(engine, names, idempotency);
     this.secrets = new Secrets(workplace);
     this.signingKeys = new SigningKeys(workplace);
     const counters = engine.mirror(new Counters(db, names));
     this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health, reader });
-    const jobs = engine.mirror(new JobSteps(db, { fresh, index, manual }));
+    const jobs = engine.mirror(new JobSteps(db, { fresh, index, manual, lines }));
     this.jobs = new SqliteJobs(engine, { index, idempotency, reader, steps: jobs });
 
     const labels = new Labels(db);
     const lists = { ...names, attempts, labels, data: new DataSearch(db), sources: new Sources(db, labels) };
     const deliveries = new Deliveries(db, lists);
-    const record = new RecordAttempts(db, { index, attempts, fresh, started, manual });
-    const shared = { counters, idempotency, manual };
+    const record = new RecordAttempts(db, { index, attempts, fresh, started, manual, lines, clock: engine.clock });
+    const shared = { counters, idempotency, manual, lines };
     this.deliveries = new SqliteDeliveries(engine, { ...shared, deliveries, due, health, jobs, record, setAside });
     this.recovery = new SqliteRecovery(engine, { fresh, index, manual, reserve, started });
 
@@ -164,7 +166,7 @@ export class SqliteStore implements Store {
     this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, choices, reader });
 
     const operations = (this.operations = new SqliteOperations(engine, options));
-    const kept = { attempts, choices, counters, endpoints, large, responses };
+    const kept = { attempts, choices, counters, endpoints, index, large, lines, responses };
     this.upkeep = new SqliteUpkeep(engine, { ...kept, operations, reserve, walLimitBytes });
   }
 

@@ -11,6 +11,8 @@ import { CHUNK_SIZE, CHUNK } from "./engine/group-commit.ts";
 import { WalWatch } from "./engine/write-ahead-log.ts";
 import type { LargeData } from "./events/large-data.ts";
 import { Prune } from "./events/prune.ts";
+import type { EndpointIndex } from "./numbers/endpoint-index.ts";
+import type { Lines } from "./ordering/lines.ts";
 import type { SqliteOperations } from "./operation-store.ts";
 import type { Counters } from "./statistics/counters.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -25,7 +27,9 @@ interface Parts {
   readonly attempts: Attempts;
   readonly choices: Choices;
   readonly endpoints: SqliteEndpoints;
+  readonly index: EndpointIndex;
   readonly large: LargeData;
+  readonly lines: Lines;
   readonly operations: SqliteOperations;
   readonly reserve: Reserve;
   readonly responses: Responses;
@@ -49,9 +53,9 @@ export class SqliteUpkeep implements UpkeepStore {
     const { db, clock } = engine;
     this.#engine = engine;
     this.#parts = parts;
-    this.#prune = new Prune(db);
+    this.#prune = new Prune(db, parts.lines);
     this.#causes = new Causes(db);
-    this.#held = new Held(db, parts.attempts, this.#causes);
+    this.#held = new Held(db, parts, this.#causes);
     this.#free = new FreePages(db);
     this.#log = new WalWatch(db, {
       monotonic: () => clock.monotonic(),
@@ -61,13 +65,23 @@ export class SqliteUpkeep implements UpkeepStore {
   }
 
   async pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned> {
-    return this.#engine.commit.run(() => this.#prune.prune(rules, from), CHUNK_SIZE);
+    return this.#engine.commit.run(() => this.#prune.prune(rules, from, this.#engine.clock.now()), CHUNK_SIZE);
   }
 
   async expireHeld(before: number, now: number): Promise<number> {
     const endpoints = await this.#engine.commit.run(() => this.#held.expire(before, now), CHUNK_SIZE);
     this.#parts.counters.noteExpired(endpoints, this.#engine.clock.now());
     return endpoints.length;
+  }
+
+  async freeKeys(now: number): Promise<number> {
+    const { commit, read } = this.#engine;
+    const { lines } = this.#parts;
+    return read(() => lines.mayFree) ? commit.run(() => lines.freeKeys(now), CHUNK_SIZE) : 0;
+  }
+
+  async pruneKeys(from: string | null): Promise<Pruned> {
+    return this.#engine.commit.run(() => this.#parts.lines.prune(from), CHUNK_SIZE);
   }
 
   async pruneChoices(): Promise<number> {
@@ -140,24 +154,30 @@ interface Row {
   readonly round: number;
   readonly retry: number;
   readonly trigger: number;
+  readonly key: number | null;
+  readonly sequence: number | null;
 }
 
 const DETAIL = "the endpoint was disabled for longer than [retention] held";
 
 /** Fails deliveries that were held for too long, as if an attempt had failed. They can be replayed like any other. */
 export class Held {
+  readonly #index: EndpointIndex;
+  readonly #lines: Lines;
   readonly #attempts: Attempts;
   readonly #causes: Causes;
   readonly #select: Statement<[number, number, number], Row>;
   readonly #fail: Statement<[number, number]>;
 
-  constructor(db: Database, attempts: Attempts, causes: Causes) {
+  constructor(db: Database, { attempts, index, lines }: Pick<Parts, "attempts" | "index" | "lines">, causes: Causes) {
+    this.#index = index;
+    this.#lines = lines;
     this.#attempts = attempts;
     this.#causes = causes;
     // If a disabled endpoint was changed, somebody still cares about it, so its time starts again. A delivery with a
     // manual attempt is left alone, because that attempt may be on the wire under the number that would be used here.
     this.#select = db.prepare(
-      `SELECT d.event, d.endpoint, e.url, d.attempts, d.round, d.retry, d.trigger
+      `SELECT d.event, d.endpoint, e.url, d.attempts, d.round, d.retry, d.trigger, d.ordering_key AS key, d.sequence
        FROM endpoint e INDEXED BY endpoint_disabled CROSS JOIN delivery d INDEXED BY delivery_waiting
        WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < ?
          AND d.endpoint = e.number AND d.status = ${WAITING} AND d.due_at < ? AND d.trigger <> ${triggerCode("test")}
@@ -172,7 +192,7 @@ export class Held {
   /** Call it inside a transaction. Returns the endpoints' numbers, one per delivery, at most 500. */
   expire(before: number, now: number): number[] {
     const rows = this.#select.all(before, before, CHUNK);
-    for (const { event, endpoint, url, attempts, round, retry, trigger } of rows) {
+    for (const { event, endpoint, url, attempts, round, retry, trigger, key, sequence } of rows) {
       this.#fail.run(event, endpoint);
       this.#attempts.add(event, endpoint, {
         claim: { number: attempts + 1, trigger: triggerOf(trigger), round, retry },
@@ -182,6 +202,9 @@ export class Held {
         secretVersion: null,
       });
       this.#causes.note(event, endpoint);
+      if (key === null || sequence === null) continue;
+      const to = { event, endpoint: this.#index.byNumber(endpoint), before: "waiting", status: "failed", now } as const;
+      this.#lines.settled({ key, sequence }, to);
     }
     return rows.map(({ endpoint }) => endpoint);
   }

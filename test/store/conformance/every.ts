@@ -17,6 +17,7 @@ import { labels } from "./reads/labels.ts";
 import { largeBatches } from "./events/large-batches.ts";
 import { lists } from "./reads/lists.ts";
 import { manualAttempts } from "./deliveries/manual.ts";
+import { ordering } from "./deliveries/ordering.ts";
 import { operating } from "./operations.ts";
 import { ownership } from "./ownership.ts";
 import { filters } from "./events/filters.ts";
@@ -54,6 +55,7 @@ export function everySuite(open: OpenFresh, walked: number): void {
     reading(open);
     recording(open);
     manualAttempts(open);
+    ordering(open);
   });
   describe("its endpoints", () => {
     endpoints(open);

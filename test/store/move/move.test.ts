@@ -266,6 +266,9 @@ describe.skipIf(server === null)("a store that is moved", () => {
     file.exec(`INSERT INTO started SELECT event, endpoint, 1, 0 FROM delivery LIMIT 1;
       INSERT INTO manual_attempt SELECT event, endpoint, 1 FROM delivery LIMIT 1;
       INSERT INTO key_time VALUES (0, 1, 1);
+      INSERT INTO ordering_key VALUES (7, 1, 'a key', 3, 9);
+      INSERT INTO held_key SELECT 7, 2, event, endpoint, 9 FROM delivery LIMIT 1;
+      UPDATE delivery SET ordering_key = 7, sequence = 2 WHERE (event, endpoint) = (SELECT event, endpoint FROM held_key);
       INSERT INTO type_definition VALUES ('a.b', '', 'g', '{}', '{}', 'warn', 1, 2, 1, NULL);
       INSERT INTO meta VALUES ('types_revision', 1);
       INSERT INTO late_response SELECT started_at, event, endpoint, number FROM attempt LIMIT 1`);

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { IdempotencyKeys } from "../../../src/store/postgres/callers/idempotency.ts";
+import { Lines } from "../../../src/store/postgres/ordering/lines.ts";
 import { Pending } from "../../../src/store/postgres/deliveries/pending.ts";
 import { PostgresDeliveries } from "../../../src/store/postgres/deliveries/deliveries.ts";
 import { Health } from "../../../src/store/postgres/endpoints/health.ts";
@@ -41,7 +42,8 @@ function deliveriesOf(url: string, mostRemembered: number) {
   const engine = new Engine(parts);
   const counters = new Counters();
   const idempotency = new IdempotencyKeys(engine);
-  const others = { counters, health: new Health(engine), idempotency, pending: new Pending(0) };
+  const lines = new Lines(engine);
+  const others = { counters, health: new Health(engine), idempotency, lines, pending: new Pending(0) };
   return { counters, deliveries: new PostgresDeliveries(engine, others, mostRemembered) };
 }
 

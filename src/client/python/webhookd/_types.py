@@ -101,6 +101,8 @@ class BatchItem(_BatchItem, total=False):
     publisher_id: str
     # Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.
     tags: List[str]
+    # What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.
+    ordering_key: str
     # With a key for every tenant: the tenant of the event.
     tenant: str
     # Publishing the same event again with this key does not create a second event.
@@ -135,6 +137,8 @@ class CancelledEvent(TypedDict):
     publisher_id: Optional[str]
     # The publisher's tags, sorted; at most 5.
     tags: List[str]
+    # Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.
+    ordering_key: Optional[str]
     # When its data was erased; null if it was not.
     erased_at: Optional[str]
     # How many of its deliveries were open.
@@ -220,6 +224,8 @@ class Endpoint(TypedDict):
     max_in_flight: Optional[int]
     enabled: bool
     when_disabled: Literal["hold", "skip"]
+    ordering: Literal["none", "by_key"]
+    after_failure: Literal["continue", "hold"]
     signatures: List[Literal["hmac", "ed25519"]]
     # The name it was registered under, unique within the tenant.
     uid: Optional[str]
@@ -250,6 +256,10 @@ class EndpointChange(TypedDict, total=False):
     enabled: bool
     # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
     when_disabled: Literal["hold", "skip", None]
+    # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
+    ordering: Literal["none", "by_key", None]
+    # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
+    after_failure: Literal["continue", "hold", None]
     signatures: Union[ChosenSignatures, None]
     # Your own name for it, unique within the tenant.
     uid: Optional[str]
@@ -276,6 +286,10 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     max_in_flight: Optional[int]
     # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
     when_disabled: Literal["hold", "skip"]
+    # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
+    ordering: Literal["none", "by_key"]
+    # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
+    after_failure: Literal["continue", "hold"]
     signatures: ChosenSignatures
     # For your own use: at most 4096 bytes of JSON.
     metadata: Dict[str, Any]
@@ -320,6 +334,8 @@ class Event(TypedDict):
     publisher_id: Optional[str]
     # The publisher's tags, sorted; at most 5.
     tags: List[str]
+    # Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.
+    ordering_key: Optional[str]
     # When its data was erased; null if it was not.
     erased_at: Optional[str]
     # Byte for byte as it was published; null once it has been erased.
@@ -349,6 +365,8 @@ class EventDraft(_EventDraft, total=False):
     publisher_id: str
     # Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.
     tags: List[str]
+    # What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.
+    ordering_key: str
     # With a key for every tenant: the tenant of the event.
     tenant: str
 
@@ -368,6 +386,8 @@ class _EventSummary(TypedDict):
     publisher_id: Optional[str]
     # The publisher's tags, sorted; at most 5.
     tags: List[str]
+    # Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.
+    ordering_key: Optional[str]
     # When its data was erased; null if it was not.
     erased_at: Optional[str]
 
@@ -839,7 +859,7 @@ class _Problem(TypedDict):
     # What happened and what to do next, for a person to read.
     detail: str
     # Stable, for programs to check.
-    code: Literal["bad_request", "invalid_json", "unauthorized", "forbidden", "browser_origin", "not_found", "method_not_allowed", "request_timeout", "event_not_failed", "delivery_settled", "endpoint_disabled", "endpoint_damaged", "endpoint_limit", "rotation_in_progress", "not_rotating", "already_created", "canary_failed", "job_ended", "backup_running", "key_not_changeable", "event_type_read_only", "event_type_in_use", "event_type_limit", "plan_changed", "gone", "precondition_failed", "payload_too_large", "unsupported_media_type", "misdirected", "validation_failed", "invalid_query", "idempotency_mismatch", "rate_limited", "headers_too_large", "backup_failed", "rekey_failed", "internal", "overloaded", "outbox_unavailable", "shutting_down", "storage_unavailable", "storage_full"]
+    code: Literal["bad_request", "invalid_json", "unauthorized", "forbidden", "browser_origin", "not_found", "method_not_allowed", "request_timeout", "event_not_failed", "delivery_behind", "delivery_settled", "endpoint_disabled", "endpoint_damaged", "endpoint_limit", "rotation_in_progress", "not_rotating", "already_created", "canary_failed", "job_ended", "backup_running", "key_not_changeable", "event_type_read_only", "event_type_in_use", "event_type_limit", "plan_changed", "gone", "precondition_failed", "payload_too_large", "unsupported_media_type", "misdirected", "validation_failed", "invalid_query", "idempotency_mismatch", "rate_limited", "headers_too_large", "backup_failed", "rekey_failed", "internal", "overloaded", "outbox_unavailable", "shutting_down", "storage_unavailable", "storage_full"]
     # Whether the same request may succeed later. If not, change what `detail` and `errors` name first.
     retryable: bool
     # The same id as in `X-Request-Id`; it is also in the daemon's log.
@@ -889,6 +909,10 @@ class Registration(_Registration, total=False):
     enabled: bool
     # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
     when_disabled: Literal["hold", "skip"]
+    # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
+    ordering: Literal["none", "by_key"]
+    # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
+    after_failure: Literal["continue", "hold"]
     signatures: ChosenSignatures
     # Your own name for it, unique within the tenant.
     uid: Optional[str]

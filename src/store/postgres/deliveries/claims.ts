@@ -5,11 +5,13 @@ import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { bound } from "../engine/page.ts";
 import {
+  BEHIND,
   bodyHash,
   deliveryId,
   eventId,
   FAILED,
   FRESH,
+  isBehind,
   keyOf,
   parseDeliveryId,
   positionKey,
@@ -32,6 +34,8 @@ interface ClaimRow {
   readonly trace: string | null;
   readonly body_hash: Buffer;
   readonly body: Buffer | null;
+  readonly ordering_key: number | null;
+  readonly sequence: number | null;
 }
 
 interface PendingRow {
@@ -49,7 +53,7 @@ const NOTHING: DuePage = { claims: [], nextDueAt: null };
 const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
 
 const COLUMNS = `d.event, d.endpoint, p.id AS endpoint_id, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random,
-  e.trace, e.body_hash, e.body`;
+  e.trace, e.body_hash, e.body, d.ordering_key, d.sequence`;
 const FROM = "delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint";
 const IS_FIRST = `d.attempts = 0 AND d.round = 1 AND d.trigger = ${LADDER}`;
 
@@ -88,7 +92,7 @@ export async function duePages(queries: Queries, reads: readonly DueRead[]): Pro
        WITH ORDINALITY AS r (id, due_at, event, until, size, at)
      JOIN endpoint p ON p.id = r.id
      LEFT JOIN LATERAL (
-       SELECT d.due_at FROM delivery d WHERE ${waits} AND d.due_at > r.until ORDER BY d.due_at, d.event LIMIT 1) n ON true
+       SELECT d.due_at FROM delivery d WHERE ${waits} AND d.due_at > r.until AND d.due_at < ${BEHIND} ORDER BY d.due_at, d.event LIMIT 1) n ON true
      LEFT JOIN LATERAL (
        SELECT ${COLUMNS} FROM delivery d JOIN event e ON e.key = d.event
        WHERE ${waits} AND d.due_at <= r.until ORDER BY d.due_at, d.event LIMIT r.size) c ON p.cancel_to IS NULL
@@ -97,7 +101,7 @@ export async function duePages(queries: Queries, reads: readonly DueRead[]): Pro
       reads.map(({ endpoint }) => endpoint),
       reads.map(({ after }) => bound(after.dueAt)),
       reads.map(({ after }) => positionKey(after.event)),
-      reads.map(({ until }) => bound(until)),
+      reads.map(({ until }) => bound(Math.min(until, BEHIND - 1))),
       reads.map(({ limit }) => limit + 1),
     ],
   );
@@ -134,7 +138,7 @@ export async function dueFirstPage(
     `SELECT d.event, d.due_at, e.random, ${IS_FIRST} AS first FROM delivery d JOIN event e ON e.key = d.event
      WHERE d.status = ${WAITING} AND d.endpoint = $1 AND (d.due_at, d.event) > ($2, $3) AND d.due_at <= $4
      ORDER BY d.due_at, d.event LIMIT ${LOOKED_AT}`,
-    [place.number, bound(after.dueAt), positionKey(after.event), bound(until)],
+    [place.number, bound(after.dueAt), positionKey(after.event), bound(Math.min(until, BEHIND - 1))],
   );
   const firsts = ahead.filter(({ first }) => first).slice(0, limit);
   const last = firsts.length === limit ? firsts.at(-1)! : ahead.at(-1);
@@ -172,7 +176,7 @@ export async function earliestDue(
      FROM few JOIN endpoint e ON e.number = few.number ORDER BY e.number`,
     [after, limit, slots],
   );
-  return new Map(rows.map(({ id, due_at: dueAt }) => [id, dueAt]));
+  return new Map(rows.map(({ id, due_at: dueAt }) => [id, isBehind(dueAt) ? Number.POSITIVE_INFINITY : dueAt]));
 }
 
 const OWED = "SELECT d.event, d.endpoint, p.id AS endpoint_id, d.due_at, e.random";
@@ -185,7 +189,7 @@ export async function waitingPage(
 ): Promise<PendingDelivery[]> {
   const rows = await queries.rows<PendingRow>(
     `${OWED} FROM ${FROM} WHERE p.id = $1 AND p.cancel_to IS NULL AND d.status = ${WAITING}
-       AND (d.due_at, d.event) > ($2, $3) ORDER BY d.due_at, d.event LIMIT $4`,
+       AND (d.due_at, d.event) > ($2, $3) AND d.due_at < ${BEHIND} ORDER BY d.due_at, d.event LIMIT $4`,
     [endpoint, bound(after.dueAt), positionKey(after.event), Math.min(limit, CHUNK)],
   );
   return rows.map(pendingOf);
@@ -211,7 +215,7 @@ export async function freshPage(
 export async function waitingClaim(queries: Queries, event: number, endpoint: number): Promise<Claim | null> {
   const [row] = await queries.rows<ClaimRow>(
     `SELECT ${COLUMNS} FROM ${FROM} WHERE d.event = $1 AND d.endpoint = $2 AND d.status = ${WAITING}
-       AND d.event > coalesce(p.cancel_to, -1)`,
+       AND d.due_at < ${BEHIND} AND d.event > coalesce(p.cancel_to, -1)`,
     [event, endpoint],
   );
   return row === undefined ? null : claimOf(row);
@@ -222,7 +226,7 @@ export async function requestedClaim(queries: Queries, event: number, endpoint: 
   const [row] = await queries.rows<ClaimRow & { test: number; urgent: number }>(
     `SELECT ${COLUMNS}, e.test, m.urgent FROM ${FROM} JOIN manual_attempt m ON m.event = d.event AND m.endpoint = d.endpoint
      WHERE d.event = $1 AND d.endpoint = $2 AND d.status IN (${WAITING}, ${FAILED}) AND e.body IS NOT NULL
-       AND p.deleted_at IS NULL AND NOT (d.status = ${WAITING} AND d.event <= coalesce(p.cancel_to, -1))`,
+       AND coalesce(d.due_at, 0) < ${BEHIND} AND p.deleted_at IS NULL AND NOT (d.status = ${WAITING} AND d.event <= coalesce(p.cancel_to, -1))`,
     [event, endpoint],
   );
   if (row === undefined) return null;
@@ -292,5 +296,9 @@ function claimOf(row: ClaimRow): Claim {
     dueAt: row.due_at ?? Number.POSITIVE_INFINITY,
     fresh: row.attempts === 0 && row.round === 1 && row.trigger === LADDER,
   };
-  return bodyHash(body).equals(row.body_hash) ? claim : { ...claim, corrupt: true };
+  const isIntact = bodyHash(body).equals(row.body_hash);
+  const { ordering_key: key, sequence } = row;
+  if (isIntact && key === null) return claim;
+  const ordered = key === null || sequence === null ? undefined : { key, sequence };
+  return { ...claim, ...(ordered && { ordered }), ...(!isIntact && { corrupt: true }) };
 }

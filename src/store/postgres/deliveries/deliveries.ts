@@ -10,6 +10,7 @@ import type {
   EventDelivery,
   PendingDelivery,
   Recorded,
+  Reordered,
   Waiting,
 } from "../../store.ts";
 import {
@@ -32,13 +33,25 @@ import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { attemptedForJobs } from "../jobs/job-steps.ts";
 import type { Pending } from "./pending.ts";
 import { nameOf, recordAll } from "./record.ts";
-import { deliveryId, eventId, FRESH, keyOf, parseDeliveryId, storedStatusOf, WAITING } from "../../rows/codes.ts";
+import type { Lines } from "../ordering/lines.ts";
+import {
+  BEHIND,
+  deliveryId,
+  eventId,
+  FRESH,
+  isBehind,
+  keyOf,
+  parseDeliveryId,
+  storedStatusOf,
+  WAITING,
+} from "../../rows/codes.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
 interface Parts {
   readonly counters: Counters;
   readonly health: Health;
   readonly idempotency: IdempotencyKeys;
+  readonly lines: Lines;
   readonly pending: Pending;
 }
 
@@ -143,6 +156,10 @@ export class PostgresDeliveries implements DeliveryStore {
     return requestedPage(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
+  reordered(): Reordered | null {
+    return this.#parts.lines.take();
+  }
+
   /** Carries out together all reads that were requested in the same turn. */
   async #readDue(): Promise<void> {
     const asked = this.#asked;
@@ -174,9 +191,7 @@ export class PostgresDeliveries implements DeliveryStore {
     });
     const numbers = placed.flatMap((one) => one?.endpoint ?? []);
     const [recorded] = await Promise.all([
-      recordAll(tx, this.#parts.pending, placed, this.#engine.keys.times, this.#areNew).catch((error: unknown) =>
-        this.#failed(error),
-      ),
+      recordAll(tx, this.#parts, placed, this.#engine, this.#areNew).catch((error: unknown) => this.#failed(error)),
       this.#parts.health.load(tx, numbers),
     ]);
     await attemptedForJobs(tx, placed, recorded);
@@ -224,7 +239,7 @@ async function parkAll(
   );
   const rows = await tx.rows<{ event: number; endpoint: number; due_at: number }>(
     `SELECT d.event, d.endpoint, d.due_at FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
-     JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint WHERE d.status = ${WAITING}`,
+     JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint WHERE d.status = ${WAITING} AND d.due_at < ${BEHIND}`,
     columns,
   );
   const waiting = new Map(rows.map((row) => [nameOf(row), row.due_at]));
@@ -238,6 +253,7 @@ interface Wanted {
   readonly event: number;
   readonly endpoint: number;
   readonly status: number;
+  readonly due_at: number | null;
   readonly random: string;
   readonly tenant: string;
   readonly erased: boolean;
@@ -253,7 +269,7 @@ async function request(tx: Queries, tenant: string | null, delivery: string): Pr
   // Another node may be erasing the event. This lock keeps what is read below unchanged.
   await tx.rows("SELECT 1 FROM event WHERE key = $1 FOR SHARE", [parsed.event]);
   const [row] = await tx.rows<Wanted>(
-    `SELECT d.event, d.endpoint, d.status, e.random, e.tenant, e.body IS NULL AS erased, p.id, p.enabled,
+    `SELECT d.event, d.endpoint, d.status, d.due_at, e.random, e.tenant, e.body IS NULL AS erased, p.id, p.enabled,
        p.deleted_at IS NOT NULL AS deleted, p.cancel_to
      FROM delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint
      WHERE d.event = $1 AND d.endpoint = $2 FOR UPDATE OF d`,
@@ -261,7 +277,8 @@ async function request(tx: Queries, tenant: string | null, delivery: string): Pr
   );
   const isIt = row !== undefined && deliveryId(eventId(row.event, row.random), row.endpoint) === delivery;
   if (!isIt || (tenant !== null && row.tenant !== tenant)) return { result: "not_found" };
-  const found = { event: row.event, status: storedStatusOf(row.status), isErased: row.erased };
+  const { event, status, due_at: dueAt, erased: isErased } = row;
+  const found = { event, status: storedStatusOf(status), isErased, isBehind: isBehind(dueAt) };
   const result = requestOf(found, receivingOf(row));
   if (result !== "requested") return { result };
   await tx.change(

@@ -5,10 +5,13 @@
  */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { afterAttempt, answersRequest, moveOf, withoutResponse } from "../../../domain/deliveries/record.ts";
+import type { StoredStatus } from "../../../domain/deliveries/delivery.ts";
 import type { EndedAttempt, Recorded } from "../../store.ts";
+import type { Engine } from "../engine/engine.ts";
+import { type Lines, lockLines, type Settled } from "../ordering/lines.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
 import { ATTEMPT_COLUMNS, attemptRow } from "../../rows/attempt-row.ts";
-import { WAITING } from "../../rows/codes.ts";
+import { BEHIND, WAITING } from "../../rows/codes.ts";
 import { rowOf, stateOf, type StateRow } from "../../rows/delivery-row.ts";
 import { type Pending, pendingOfEach } from "./pending.ts";
 
@@ -32,21 +35,33 @@ export interface Placed {
  */
 export async function recordAll(
   tx: Queries,
-  pending: Pending,
+  { lines, pending }: { readonly lines: Lines; readonly pending: Pending },
   all: readonly (Placed | null)[],
-  times: KeyTimes,
+  { clock, keys: { times } }: Pick<Engine, "clock" | "keys">,
   isNew: boolean,
 ): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
+  const inLine = placed.flatMap(({ ended: { claim } }) => claim.ordered?.key ?? []);
+  if (inLine.length > 0) await lockLines(tx, inLine);
+  const moves: Settled[] = [];
   const [settled] = await Promise.all([settle(tx, placed), dropAsked(tx, placed)]);
   const left = all.map((one) => (one === null || settled.has(one) ? null : one));
   const ended = [...settled].filter((one) => one.ended.verdict.status !== "pending");
   const [recorded] = await Promise.all([
-    left.some((one) => one !== null) ? recordEach(tx, pending, times, left) : [],
+    left.some((one) => one !== null) ? recordEach(tx, pending, times, left, moves) : [],
     addAttempts(tx, [...settled], times, isNew ? "" : UNLESS_THERE),
     pending.change(tx, pendingOfEach(ended, -1)),
   ]);
+  if (inLine.length > 0) {
+    for (const one of settled) note(moves, one, "waiting", moveOf(one.ended)!.status);
+    await lines.alone(tx, () => lines.settled(tx, moves, clock.now()));
+  }
   return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
+}
+
+function note(moves: Settled[], { ended, event, endpoint }: Placed, before: StoredStatus, status: StoredStatus): void {
+  const { ordered } = ended.claim;
+  if (ordered !== undefined) moves.push({ ...ordered, event, endpoint, before, status });
 }
 
 const NOTHING: Recorded = { result: "superseded", waiting: null };
@@ -74,6 +89,7 @@ async function settle(tx: Queries, placed: readonly Placed[]): Promise<ReadonlyS
          unnest($4::integer[]) AS attempts, unnest($5::integer[]) AS retry, unnest($6::smallint[]) AS trigger,
          unnest($7::bigint[]) AS due_at) n
      WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status <= ${WAITING} AND d.attempts = n.attempts - 1
+       AND d.due_at < ${BEHIND}
      RETURNING d.event, d.endpoint`,
     [
       some.map(({ one }) => one.event),
@@ -108,6 +124,7 @@ async function recordEach(
   pending: Pending,
   times: KeyTimes,
   all: readonly (Placed | null)[],
+  moves: Settled[],
 ): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
   // Another node may be erasing an event. This lock keeps what is read below unchanged, and an erasure that comes later
@@ -128,11 +145,13 @@ async function recordEach(
     const row = one === null ? undefined : after.get(nameOf(one));
     if (one === null || row === undefined) return NOTHING;
     const { claim } = one.ended;
-    const { result, state } = afterAttempt(stateOf(row), one.ended);
+    const was = stateOf(row);
+    const { result, state } = afterAttempt(was, one.ended);
+    note(moves, one, was.status, state.status);
     after.set(nameOf(one), { ...row, ...rowOf(state) });
     kept.push(row.erased ? { ...one, ended: withoutResponse(one.ended) } : one);
     const { status, dueAt } = state;
-    const waits = status === "waiting" && dueAt !== null;
+    const waits = status === "waiting" && dueAt !== null && state.isBehind !== true;
     return { result, waiting: waits ? { endpoint: claim.endpoint, event: claim.event, dueAt } : null };
   });
   const hasEnded = (name: string) => before.get(name)!.status <= WAITING && after.get(name)!.status > WAITING;

@@ -13,7 +13,7 @@ import { requestedClaim, waitingClaim } from "./claims.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, getMeta, setMeta, type Engine } from "../engine/engine.ts";
 import { bound } from "../engine/page.ts";
-import { CANCELLED, DELIVERED, eventId, FRESH, keyOf, positionKey, WAITING } from "../../rows/codes.ts";
+import { BEHIND, CANCELLED, DELIVERED, eventId, FRESH, keyOf, positionKey, WAITING } from "../../rows/codes.ts";
 
 const QUICK_DEATHS = 2;
 
@@ -161,7 +161,7 @@ async function putOff(
     const rows = await queries.rows<Omit<PutOffRow, "dueAt">>(
       `SELECT d.event, d.endpoint, p.id, e.random FROM delivery d
        JOIN endpoint p ON p.number = d.endpoint JOIN event e ON e.key = d.event
-       WHERE d.status = ${WAITING} AND d.retry = $1 AND d.due_at > $2 AND d.event > coalesce(p.cancel_to, -1)
+       WHERE d.status = ${WAITING} AND d.retry = $1 AND d.due_at > $2 AND d.due_at < ${BEHIND} AND d.event > coalesce(p.cancel_to, -1)
          AND ($4::smallint[] IS NULL OR d.slot = ANY($4::smallint[]))
        ORDER BY d.due_at DESC LIMIT $3`,
       [retry, putOffAfter(waits, retry, now), CHUNK - found.length, slots],
@@ -176,7 +176,7 @@ async function putOff(
 async function hasten(tx: Queries, found: readonly PutOffRow[]): Promise<readonly Waiting[]> {
   const rows = await tx.rows<{ event: number; endpoint: number }>(
     `UPDATE delivery d SET due_at = n.due_at FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS n (event, endpoint, due_at)
-     WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status = ${WAITING} AND d.due_at > n.due_at
+     WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status = ${WAITING} AND d.due_at > n.due_at AND d.due_at < ${BEHIND}
        AND d.event > coalesce((SELECT cancel_to FROM endpoint p WHERE p.number = d.endpoint), -1)
      RETURNING d.event, d.endpoint`,
     [found.map(({ event }) => event), found.map(({ endpoint }) => endpoint), found.map(({ dueAt }) => dueAt)],
@@ -211,10 +211,10 @@ async function shiftSome(tx: Queries, id: string, shift: Shift, from: Position |
   if (endpoint === undefined) return { moved: [], next: null };
   const [later, after] = [movesLater(shift), staysUntil(shift)];
   const [compare, direction] = later ? ["<", "DESC"] : [">", "ASC"];
-  const edge = later ? Number.MAX_SAFE_INTEGER : after;
+  const edge = later ? BEHIND : after;
   const rows = await tx.rows<ShiftRow>(
     `SELECT d.event, d.due_at, d.retry, e.random FROM delivery d JOIN event e ON e.key = d.event
-     WHERE d.status = ${WAITING} AND d.endpoint = $1 AND (d.due_at, d.event) ${compare} ($2, $3) AND d.due_at > $4
+     WHERE d.status = ${WAITING} AND d.endpoint = $1 AND (d.due_at, d.event) ${compare} ($2, $3) AND d.due_at > $4 AND d.due_at < ${BEHIND}
      ORDER BY d.due_at ${direction}, d.event ${direction} LIMIT ${CHUNK}`,
     [
       endpoint.number,
@@ -238,7 +238,7 @@ async function shiftSome(tx: Queries, id: string, shift: Shift, from: Position |
   }
   await tx.change(
     `UPDATE delivery d SET due_at = n.due_at FROM unnest($2::bigint[], $3::bigint[]) AS n (event, due_at)
-     WHERE d.event = n.event AND d.endpoint = $1 AND d.status = ${WAITING}`,
+     WHERE d.event = n.event AND d.endpoint = $1 AND d.status = ${WAITING} AND d.due_at < ${BEHIND}`,
     [endpoint.number, keys, moved.map(({ dueAt }) => dueAt)],
   );
   return { moved, next: rows.length < CHUNK ? null : last };

@@ -15,6 +15,7 @@ import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeIn
 import { noteChoice } from "./choices.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
+import type { Lines } from "../ordering/lines.ts";
 import type { Engine } from "../engine/engine.ts";
 import { endpointList } from "../../lists/endpoints.ts";
 import { pageOf, walkOf } from "../engine/page.ts";
@@ -33,6 +34,7 @@ const NAMED = 3;
 interface Parts {
   readonly health: Health;
   readonly idempotency: IdempotencyKeys;
+  readonly lines: Lines;
   readonly pending: Pending;
 }
 
@@ -172,6 +174,7 @@ export class PostgresEndpoints implements EndpointStore {
       );
       await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
       await dropRequestsOf(tx, row.number);
+      await tx.change("DELETE FROM held_key WHERE endpoint = $1", [row.number]);
       await noteChoice(tx, row.number, "deleted", now);
       await this.#tell(tx, id);
       return row.number;
@@ -213,7 +216,7 @@ export class PostgresEndpoints implements EndpointStore {
     let swept: Swept | null = null;
     do {
       const from: Swept | null = swept;
-      swept = await this.#engine.write((tx) => cancelOpen(tx, this.#parts.pending, endpoint, from));
+      swept = await this.#engine.write((tx) => cancelOpen(tx, this.#parts, endpoint, from, this.#engine.clock.now()));
     } while (swept !== null);
     this.#sweeping.delete(endpoint);
   }
@@ -224,7 +227,7 @@ export class PostgresEndpoints implements EndpointStore {
     this.#engine.clock.after(from === null ? SWEEP_AFTER_MS : GIVE_WAY_MS, () => {
       if (this.#closed) return;
       this.#engine
-        .write((tx) => cancelOpen(tx, this.#parts.pending, endpoint, from))
+        .write((tx) => cancelOpen(tx, this.#parts, endpoint, from, this.#engine.clock.now()))
         .then((next) => (next === null ? this.#sweeping.delete(endpoint) : this.#cancelBehind(endpoint, next)))
         .catch(() => this.#cancelLater(endpoint));
     });

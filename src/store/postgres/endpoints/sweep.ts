@@ -4,6 +4,7 @@ import type { Pending } from "../deliveries/pending.ts";
 import { dropRequests } from "../deliveries/record.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
+import { type Lines, lockLines } from "../ordering/lines.ts";
 import { CANCELLED, FRESH, WAITING } from "../../rows/codes.ts";
 
 /** The place of a walk over an endpoint's open deliveries, and the event up to which it goes. */
@@ -14,7 +15,7 @@ export interface Swept {
 }
 
 const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
-  WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING} RETURNING event, endpoint`;
+  WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING} RETURNING event, endpoint, ordering_key`;
 
 /**
  * Cancels some of the endpoint's open deliveries of events up to its mark, and removes the mark at the end. Returns the
@@ -23,9 +24,10 @@ const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
  */
 export async function cancelOpen(
   tx: Queries,
-  pending: Pending,
+  { lines, pending }: { readonly lines: Lines; readonly pending: Pending },
   endpoint: number,
   from: Swept | null,
+  now: number,
 ): Promise<Swept | null> {
   const [marked] = await tx.rows<{ up_to: number; tenant: string }>(
     "SELECT cancel_to AS up_to, tenant FROM endpoint WHERE number = $1 AND cancel_to IS NOT NULL FOR UPDATE",
@@ -33,14 +35,20 @@ export async function cancelOpen(
   );
   if (marked === undefined) return null;
   const { up_to: upTo, tenant } = marked;
-  const drop = (count: number) => pending.change(tx, new Map([[tenant, -count]]));
+  const cancel = async (some: readonly { readonly event: number }[]) => {
+    const cancelled = await cancelAll(tx, endpoint, some);
+    await pending.change(tx, new Map([[tenant, -cancelled.length]]));
+    const keys = cancelled.flatMap((one) => one.ordering_key ?? []);
+    await lockLines(tx, keys);
+    await lines.advance(tx, keys, now);
+  };
   const at = from?.upTo === upTo ? from : { upTo, dueAt: -1, event: -1 };
   if (at.event === -1) {
     const fresh = await tx.rows<{ event: number }>(
       `SELECT event FROM delivery WHERE status = ${FRESH} AND endpoint = $1 AND event <= $2 LIMIT ${CHUNK}`,
       [endpoint, upTo],
     );
-    await drop(await cancel(tx, endpoint, fresh));
+    await cancel(fresh);
     if (fresh.length === CHUNK) return at;
   }
   const rows = await tx.rows<{ due_at: number; event: number }>(
@@ -49,19 +57,25 @@ export async function cancelOpen(
     [endpoint, at.dueAt, at.event],
   );
   const old = rows.filter(({ event }) => event <= upTo);
-  await drop(await cancel(tx, endpoint, old));
+  await cancel(old);
   const last = rows.at(-1);
   if (last !== undefined && rows.length === CHUNK) return { upTo, dueAt: last.due_at, event: last.event };
   await tx.change("UPDATE endpoint SET cancel_to = NULL WHERE number = $1", [endpoint]);
   return null;
 }
 
-/** Also drops the requested attempts, because nobody else would. Returns the number of deliveries cancelled. */
-async function cancel(tx: Queries, endpoint: number, some: readonly { readonly event: number }[]): Promise<number> {
+interface Cancelled {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly ordering_key: number | null;
+}
+
+/** Also drops the requested attempts, because nobody else would. */
+async function cancelAll(tx: Queries, endpoint: number, some: readonly { readonly event: number }[]) {
   const events = some.map(({ event }) => event);
-  const cancelled = await tx.rows<{ event: number; endpoint: number }>(CANCEL, [endpoint, events]);
+  const cancelled = await tx.rows<Cancelled>(CANCEL, [endpoint, events]);
   await dropRequests(tx, cancelled);
-  return cancelled.length;
+  return cancelled;
 }
 
 /**

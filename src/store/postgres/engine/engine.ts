@@ -406,7 +406,7 @@ export async function lastKeys(queries: Queries): Promise<{ readonly key: number
   const [last] = await queries.rows<{ key: number; number: number }>(
     `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,
        greatest((SELECT max(key) FROM audit), (SELECT max(number) FROM api_key), (SELECT max(num) FROM job),
-         (SELECT max(num) FROM tenant), 0) AS number`,
+         (SELECT max(num) FROM tenant), (SELECT max(num) FROM ordering_key), 0) AS number`,
   );
   return last!;
 }

@@ -78,6 +78,8 @@ const SCHEMA = `
     enabled smallint NOT NULL CHECK (enabled IN (0, 1)),
     disabled_reason text,
     when_disabled text NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
+    ordering text NOT NULL CHECK (ordering IN ('none', 'by_key')),
+    after_failure text NOT NULL CHECK (after_failure IN ('continue', 'hold')),
     header_names text NOT NULL,
     headers text,
     secret text,
@@ -176,6 +178,7 @@ const SCHEMA = `
     -- The last change of an endpoint that its publish saw: a number of choice.
     choice bigint NOT NULL DEFAULT 0,
     trace text,
+    ordering_key text,
     body_hash bytea NOT NULL,
     -- NULL once the event was erased.
     body bytea,
@@ -207,6 +210,9 @@ const SCHEMA = `
     retry integer NOT NULL CHECK (retry >= 0),
     trigger smallint NOT NULL CHECK (trigger BETWEEN 0 AND 3),
     due_at bigint,
+    -- Set if it is delivered in order: the row of ordering_key, and its number there.
+    ordering_key bigint,
+    sequence bigint,
     PRIMARY KEY (event, endpoint),
     CHECK ((status <= 1) = (due_at IS NOT NULL)),
     CHECK (status <> 0 OR attempts = 0)
@@ -220,6 +226,33 @@ const SCHEMA = `
   CREATE INDEX delivery_failed ON delivery (event, endpoint) WHERE status = 3;
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
   CREATE INDEX delivery_state ON delivery (endpoint, status, event) WHERE status IN (1, 3, 4);
+
+  -- The line of each ordering key: the first one is due, and the others wait behind it.
+  CREATE INDEX delivery_line ON delivery (ordering_key, sequence, event) WHERE ordering_key IS NOT NULL AND status <= 1;
+
+  -- The ordering keys of endpoints that get the events of each key in order. last counts its deliveries, and seen is
+  -- the last event with it: once events up to that one are gone, so is the row. Each publish updates its row, so
+  -- pages keep space for that.
+  CREATE TABLE ordering_key (
+    num bigint PRIMARY KEY,
+    endpoint integer NOT NULL,
+    key text NOT NULL,
+    last bigint NOT NULL,
+    seen bigint NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE UNIQUE INDEX ordering_key_key ON ordering_key (endpoint, key);
+
+  -- Failed deliveries that hold their ordering key: those behind wait until somebody replays or cancels this one.
+  CREATE TABLE held_key (
+    ordering_key bigint NOT NULL,
+    sequence bigint NOT NULL,
+    event bigint NOT NULL,
+    endpoint integer NOT NULL,
+    since bigint NOT NULL,
+    PRIMARY KEY (ordering_key, sequence, event)
+  );
+  CREATE INDEX held_key_endpoint ON held_key (endpoint, since);
+  CREATE INDEX held_key_event ON held_key (event);
 
   -- The pending deliveries of each tenant: the sum over the nodes, which a publish under a limit reads. Each commit
   -- updates its rows, so their pages keep space for that.

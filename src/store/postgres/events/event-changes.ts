@@ -1,13 +1,14 @@
 /** Changes to an event that was published: replay, cancel and erase. */
 import { isOpen } from "../../../domain/deliveries/delivery.ts";
-import { replayOf, replayTrigger, whoIsNotified } from "../../../domain/deliveries/withdrawal.ts";
+import { isCancellable, replayOf, replayTrigger, whoIsNotified } from "../../../domain/deliveries/withdrawal.ts";
 import type { LeftAlone, Replay, ReplayScope, Waiting, Withdrawal, WithdrawnDelivery } from "../../store.ts";
 import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
 import { KEPT, receivingOf } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { withoutAnswer } from "../../rows/attempt-row.ts";
-import { CANCELLED, deliveryId, parseEventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
+import type { Lines, Settled } from "../ordering/lines.ts";
+import { BEHIND, CANCELLED, deliveryId, parseEventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
 
 export interface FoundEvent {
   readonly id: string;
@@ -19,6 +20,13 @@ export interface FoundEvent {
   readonly test: number;
   readonly erased_at: number | null;
   readonly erased: boolean;
+  readonly ordering_key: string | null;
+}
+
+/** The parts of the store that a change of deliveries also changes. */
+export interface Changing {
+  readonly lines: Lines;
+  readonly pending: Pending;
 }
 
 /** Returns the event with exactly this id, if the tenant may see it. */
@@ -31,7 +39,7 @@ export async function findEvent(
   const parsed = parseEventId(id);
   if (parsed === null) return null;
   const [row] = await queries.rows<Omit<FoundEvent, "id">>(
-    `SELECT key, random, tenant, type, created_at, test, erased_at, body IS NULL AS erased
+    `SELECT key, random, tenant, type, created_at, test, erased_at, body IS NULL AS erased, ordering_key
      FROM event WHERE key = $1 ${lock}`,
     [parsed.key],
   );
@@ -47,26 +55,38 @@ interface Target {
   readonly enabled: number;
   readonly deleted: boolean;
   readonly cancel_to: number | null;
+  readonly key: number | null;
+  readonly sequence: number | null;
+}
+
+/** Locks the lines that the event's deliveries stand in. Only one that has an ordering key can be in a line. */
+async function lockLinesOf(tx: Queries, { key, ordering_key: orderingKey }: FoundEvent): Promise<void> {
+  if (orderingKey === null) return;
+  await tx.rows(
+    `SELECT 1 FROM ordering_key WHERE num IN (
+       SELECT ordering_key FROM delivery WHERE event = $1 AND ordering_key IS NOT NULL) ORDER BY num FOR UPDATE`,
+    [key],
+  );
 }
 
 /** Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. */
 export async function replayEvent(
   tx: Queries,
-  pending: Pending,
+  { lines, pending }: Changing,
   event: FoundEvent,
   scope: ReplayScope,
   now: number,
 ): Promise<Replay> {
   if (event.erased) return { result: "gone" };
+  await lockLinesOf(tx, event);
   const targets = await tx.rows<Target>(
     `SELECT d.endpoint, e.tenant, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
-       e.cancel_to
+       e.cancel_to, d.ordering_key AS key, d.sequence
      FROM delivery d JOIN endpoint e ON e.number = d.endpoint WHERE d.event = $1 ORDER BY d.endpoint
      FOR UPDATE OF d ${KEPT}`,
     [event.key],
   );
   const restarted: Target[] = [];
-  const waiting: Waiting[] = [];
   const left: LeftAlone[] = [];
   for (const target of targets) {
     const { endpoint, status, id } = target;
@@ -78,19 +98,36 @@ export async function replayEvent(
       continue;
     }
     restarted.push(target);
-    waiting.push({ endpoint: id, event: event.id, dueAt: now, ...(event.test === 1 && { isQuiet: true }) });
   }
   if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
   const trigger = triggerCode(replayTrigger(event.test === 1));
+  const inLine = restarted.flatMap(({ endpoint, key, sequence }) =>
+    key === null || sequence === null ? [] : [{ key, sequence, event: event.key, endpoint }],
+  );
+  const behind = new Set([...(await lines.reenter(tx, inLine))].map(({ endpoint }) => endpoint));
   await Promise.all([
     tx.change(
-      `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = $3, due_at = $4
+      `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = $3,
+         due_at = CASE WHEN endpoint = ANY($5::integer[]) THEN $4 + ${BEHIND} ELSE $4 END
        WHERE event = $1 AND endpoint = ANY($2::integer[])`,
-      [event.key, restarted.map(({ endpoint }) => endpoint), trigger, now],
+      [event.key, restarted.map(({ endpoint }) => endpoint), trigger, now, [...behind]],
     ),
     pending.change(tx, pendingOfEach(restarted, 1)),
   ]);
+  const due = restarted.filter(({ endpoint }) => !behind.has(endpoint));
+  const isQuiet = event.test === 1 && { isQuiet: true as const };
+  const waiting = due.map(({ id }): Waiting => ({ endpoint: id, event: event.id, dueAt: now, ...isQuiet }));
   return { result: "replayed", waiting, left };
+}
+
+interface Cancelling {
+  readonly endpoint: number;
+  readonly tenant: string;
+  readonly status: number;
+  readonly id: string;
+  readonly ordering_key: number | null;
+  readonly sequence: number | null;
+  readonly holds: boolean;
 }
 
 type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
@@ -98,7 +135,7 @@ type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
 /** Cancels open deliveries and drops requested attempts, at one endpoint or at all. */
 export async function cancelEvent(
   engine: Engine,
-  pending: Pending,
+  changing: Changing,
   event: FoundEvent,
   only: string | null,
 ): Promise<Withdrawn> {
@@ -107,7 +144,7 @@ export async function cancelEvent(
   for (let after: number | null = -1; after !== null;) {
     const from: number = after;
     const some = await engine.write(async (tx) => {
-      const taken = await cancelSome(tx, pending, event, from, only);
+      const taken = await cancelSome(tx, changing, event, { after: from, only, now: engine.clock.now() });
       await engine.owner.notify(tx, { withdrawn: taken.deliveries });
       return taken;
     });
@@ -121,24 +158,27 @@ export async function cancelEvent(
 /** `next` is the place at which to continue. Null when all have been examined. */
 async function cancelSome(
   tx: Queries,
-  pending: Pending,
-  { id, key, test }: FoundEvent,
-  after: number,
-  only: string | null,
+  { lines, pending }: Changing,
+  event: FoundEvent,
+  { after, only, now }: { readonly after: number; readonly only: string | null; readonly now: number },
 ) {
-  const rows = await tx.rows<{ endpoint: number; tenant: string; status: number; id: string }>(
-    `SELECT d.endpoint, e.tenant, d.status, e.id FROM delivery d JOIN endpoint e ON e.number = d.endpoint
+  const { id, key, test } = event;
+  await lockLinesOf(tx, event);
+  const rows = await tx.rows<Cancelling>(
+    `SELECT d.endpoint, e.tenant, d.status, e.id, d.ordering_key, d.sequence,
+       EXISTS (SELECT 1 FROM held_key h WHERE h.event = d.event AND h.endpoint = d.endpoint) AS holds
+     FROM delivery d JOIN endpoint e ON e.number = d.endpoint
      WHERE d.event = $1 AND d.endpoint > $2 ORDER BY d.endpoint LIMIT ${CHUNK} FOR UPDATE OF d`,
     [key, after],
   );
   const meant = rows.filter((row) => only === null || row.id === only);
   const numbers = meant.map(({ endpoint }) => endpoint);
   const open = meant.filter(({ status }) => isOpen(storedStatusOf(status)));
+  const ending = meant.filter(({ status, holds }) => isCancellable(storedStatusOf(status), holds));
   const [cancelled, dropped] = await Promise.all([
     tx.change(
-      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
-       WHERE event = $1 AND endpoint = ANY($2::integer[]) AND status <= ${WAITING}`,
-      [key, numbers],
+      `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = $1 AND endpoint = ANY($2::integer[])`,
+      [key, ending.map(({ endpoint }) => endpoint)],
     ),
     tx.rows<{ endpoint: number }>(
       "DELETE FROM manual_attempt WHERE event = $1 AND endpoint = ANY($2::integer[]) RETURNING endpoint",
@@ -146,9 +186,17 @@ async function cancelSome(
     ),
     pending.change(tx, pendingOfEach(open, -1)),
   ]);
+  await lines.settled(
+    tx,
+    ending.flatMap(({ endpoint, ordering_key: line, sequence }): Settled[] => {
+      if (line === null || sequence === null) return [];
+      return [{ key: line, sequence, event: key, endpoint, before: "waiting", status: "cancelled" }];
+    }),
+    now,
+  );
   const requested = new Set(dropped.map(({ endpoint }) => endpoint));
-  const deliveries = meant.flatMap(({ endpoint, status, id: name }): WithdrawnDelivery[] => {
-    const notified = whoIsNotified(storedStatusOf(status), requested.has(endpoint), test === 1);
+  const deliveries = meant.flatMap(({ endpoint, status, holds, id: name }): WithdrawnDelivery[] => {
+    const notified = whoIsNotified(storedStatusOf(status), requested.has(endpoint), test === 1, holds);
     if (notified === null) return [];
     const isQuiet = notified === "dispatcher" && { isQuiet: true as const };
     return [{ delivery: deliveryId(id, endpoint), endpoint: name, ...isQuiet }];
@@ -157,11 +205,16 @@ async function cancelSome(
 }
 
 /** Cancels the event, and removes its data and the responses to it. */
-export async function eraseEvent(engine: Engine, pending: Pending, event: FoundEvent, now: number): Promise<Withdrawn> {
+export async function eraseEvent(
+  engine: Engine,
+  changing: Changing,
+  event: FoundEvent,
+  now: number,
+): Promise<Withdrawn> {
   const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
   for (let isErased = false; !isErased;) {
-    const some = await cancelEvent(engine, pending, event, null);
+    const some = await cancelEvent(engine, changing, event, null);
     const asked = await engine.write(async (tx) => {
       const dropped = await eraseBody(tx, event, now);
       await engine.owner.notify(tx, { withdrawn: dropped ?? [] });
@@ -191,10 +244,10 @@ async function eraseBody(
   const open = await tx.rows(`SELECT 1 FROM delivery WHERE event = $1 AND status <= ${WAITING} LIMIT 1`, [key]);
   if (open.length > 0) return null;
   // Remove the hash too, because short data can be guessed from it.
-  await tx.change("UPDATE event SET body = NULL, body_hash = '', erased_at = coalesce(erased_at, $2) WHERE key = $1", [
-    key,
-    now,
-  ]);
+  await tx.change(
+    "UPDATE event SET body = NULL, body_hash = '', ordering_key = NULL, erased_at = coalesce(erased_at, $2) WHERE key = $1",
+    [key, now],
+  );
   await tx.change("DELETE FROM event_label WHERE event = $1", [key]);
   const dropped = await tx.rows<{ number: number; id: string }>(
     `DELETE FROM manual_attempt m USING endpoint p WHERE m.event = $1 AND p.number = m.endpoint

@@ -12,11 +12,13 @@ import type { Engine } from "../engine/engine.ts";
 import { cancelEvent, eraseEvent, findEvent, replayEvent } from "./event-changes.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Pending } from "../deliveries/pending.ts";
+import type { Lines } from "../ordering/lines.ts";
 import { Publish, type Request } from "./publish.ts";
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly counters: Counters;
+  readonly lines: Lines;
   readonly pending: Pending;
   /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
@@ -63,7 +65,7 @@ export class PostgresEvents implements EventStore {
     return this.#parts.idempotency.commit(once, now, async (tx) => {
       const found = await findEvent(tx, tenant, event, "FOR UPDATE");
       if (found === null) return { result: "not_found" };
-      const replay = await replayEvent(tx, this.#parts.pending, found, scope, now);
+      const replay = await replayEvent(tx, this.#parts, found, scope, now);
       if (replay.result === "replayed") await this.#engine.owner.notify(tx, replay);
       return replay;
     });
@@ -71,11 +73,11 @@ export class PostgresEvents implements EventStore {
 
   async cancel(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal> {
     const found = await findEvent(this.#engine.database, tenant, event);
-    return found === null ? { result: "not_found" } : cancelEvent(this.#engine, this.#parts.pending, found, endpoint);
+    return found === null ? { result: "not_found" } : cancelEvent(this.#engine, this.#parts, found, endpoint);
   }
 
   async erase(tenant: string | null, event: string, now: number): Promise<Withdrawal> {
     const found = await findEvent(this.#engine.database, tenant, event);
-    return found === null ? { result: "not_found" } : eraseEvent(this.#engine, this.#parts.pending, found, now);
+    return found === null ? { result: "not_found" } : eraseEvent(this.#engine, this.#parts, found, now);
   }
 }

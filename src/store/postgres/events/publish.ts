@@ -2,6 +2,7 @@
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
+import { isInOrder, type Ordering } from "../../../domain/deliveries/ordering.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../../domain/events/event.ts";
 import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
@@ -23,6 +24,7 @@ import { LAST_SEEN } from "../endpoints/choices.ts";
 import { addNames, KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Engine } from "../engine/engine.ts";
 import { nameOf, type IdempotencyKeys } from "../callers/idempotency.ts";
+import type { Lines } from "../ordering/lines.ts";
 import { EventRows } from "./event-rows.ts";
 import {
   bodyHash,
@@ -55,6 +57,7 @@ interface Recipient {
   readonly whenDisabled: "hold" | "skip";
   readonly filter: Filter | null;
   readonly cancelTo: number | null;
+  readonly ordering: Ordering;
 }
 
 type RecipientRow = Omit<Recipient, "filter"> & { readonly filter: string | null };
@@ -79,6 +82,7 @@ interface Known {
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
+  readonly lines: Lines;
   readonly pending: Pending;
   readonly shares: TenantShares;
   /** 0 means no limit. */
@@ -123,14 +127,23 @@ export class Publish {
     const results = requests.map((request) => this.#publish(request, known, rows));
     const names = this.#unwritten(requests.flatMap((request) => request.drafts));
     const { now } = requests[0]!;
+    const { newcomers } = rows;
+    if (newcomers.length > 0) await this.#parts.lines.alone(tx, () => this.#writeInOrder(tx, rows, now));
     await Promise.all([
-      rows.write(tx),
+      newcomers.length === 0 && rows.write(tx),
       this.#parts.pending.change(tx, rows.pending),
       rows.foreign.waiting.length > 0 && this.#engine.owner.notify(tx, rows.foreign),
       this.#parts.idempotency.write(tx, rows.remembered, now),
       addNames(tx, names.tenants, names.types, () => this.#engine.numbers.next(now)),
     ]);
     return results;
+  }
+
+  async #writeInOrder(tx: Queries, rows: EventRows, now: number): Promise<void> {
+    const { newcomers } = rows;
+    const places = await this.#parts.lines.enter(tx, newcomers, now);
+    for (const [at, { stand }] of newcomers.entries()) stand(places[at]!);
+    await rows.write(tx);
   }
 
   async #look(tx: Queries, requests: readonly Request[]): Promise<Known> {
@@ -142,7 +155,7 @@ export class Publish {
     const tests = drafts.flatMap(({ testFor }) => testFor ?? []);
     const limited = [...new Set(drafts.map(({ tenant }) => tenant))].filter((tenant) => this.#limitOf(tenant) > 0);
     const columns = `e.number, e.slot, e.tenant, e.id, e.enabled = 1 AS enabled, e.when_disabled AS "whenDisabled",
-      e.filter, e.cancel_to AS "cancelTo"`;
+      e.filter, e.cancel_to AS "cancelTo", e.ordering`;
     const named = [...routes].flatMap(([route, { tenant, type }]) =>
       namesThatMatch(type).map((name) => ({ route, tenant, name })),
     );
@@ -156,7 +169,7 @@ export class Publish {
            JOIN subscription s ON s.tenant = r.tenant AND s.type = r.name
            JOIN endpoint e ON e.number = s.endpoint
            WHERE e.deleted_at IS NULL ${kept}) AS found
-         UNION ALL SELECT NULL, ${LAST_SEEN}, NULL, NULL, NULL, NULL, NULL, NULL, NULL ORDER BY number`,
+         UNION ALL SELECT NULL, ${LAST_SEEN}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL ORDER BY number`,
         [named.map(({ route }) => route), named.map(({ tenant }) => tenant), named.map(({ name }) => name)],
       ),
       tests.length === 0
@@ -242,24 +255,35 @@ export class Publish {
     const fresh: Claim[] = [];
     const waiting: Waiting[] = [];
     const first = { event: id, body, trace, number: 1, round: 1, retry: 0, trigger, dueAt: now, fresh: true };
+    const { orderingKey } = draft;
     for (const endpoint of to) {
       // The owner's node finds the waiting delivery.
       const mine = this.#engine.owner.ownsSlot(endpoint.slot);
       const isFresh = mine && startsAtOnce(endpoint, isTest, capacity);
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
-      row.forEach((value, at) => rows.deliveries[at]!.push(value));
       countIn(rows.pending, endpoint.tenant, 1);
+      const delivery = deliveryId(id, endpoint.number);
+      if (isInOrder(endpoint, orderingKey)) {
+        const claim = isFresh ? { ...first, delivery, endpoint: endpoint.id } : null;
+        rows.addNewcomer(
+          { row, orderingKey, claim, isForeign: !mine },
+          { endpoint: endpoint.id, event: id, dueAt: now },
+          { fresh, waiting },
+        );
+        continue;
+      }
+      row.forEach((value, at) => rows.deliveries[at]!.push(value));
       // Nobody would read this delivery after a crash. A requested attempt is made anyway.
       if (isTest && !endpoint.enabled) rows.requested.push([key, endpoint.number]);
       if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
-      if (!mine && isTest && !endpoint.enabled) {
-        rows.foreign.requested.push({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) });
-      }
+      if (!mine && isTest && !endpoint.enabled) rows.foreign.requested.push({ endpoint: endpoint.id, delivery });
       if (!isFresh) waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...(isTest && { isQuiet: true }) });
-      else fresh.push({ ...first, delivery: deliveryId(id, endpoint.number), endpoint: endpoint.id });
+      else fresh.push({ ...first, delivery, endpoint: endpoint.id });
     }
     const about = [key, random, tenant, type, createdAt, +isTest, +(to.length === 0), choice];
-    [...about, traceText(trace), bodyHash(body), body].forEach((value, at) => rows.events[at]!.push(value));
+    const columns = orderingKey === undefined ? rows.events : rows.keyedEvents;
+    const all = [...about, traceText(trace), bodyHash(body), body, orderingKey];
+    columns.forEach((column, at) => column.push(all[at]));
     for (const { kind, label } of draft.labels === undefined ? [] : labelRows(draft.labels)) {
       [kind, label, tenant, key].forEach((value, at) => rows.labels[at]!.push(value));
     }

@@ -4,6 +4,7 @@
  */
 import type { JobAction, JobFilter } from "../../../domain/deliveries/job.ts";
 import { canaryReason, failsCanary, isAwaited, qualifies, resultOf } from "../../../domain/deliveries/job-step.ts";
+import { isInOrder, type Ordering } from "../../../domain/deliveries/ordering.ts";
 import { replayTrigger } from "../../../domain/deliveries/withdrawal.ts";
 import type { EventDelivery, JobStep, JobTake, Recorded, Waiting, WithdrawnDelivery } from "../../store.ts";
 import { KEPT, receivingOf } from "../endpoints/endpoint-rows.ts";
@@ -11,7 +12,8 @@ import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { countIn, type Pending } from "../deliveries/pending.ts";
 import { dropRequests, type Placed } from "../deliveries/record.ts";
-import { CANCELLED, deliveryId, eventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
+import type { InLine, Lines } from "../ordering/lines.ts";
+import { BEHIND, CANCELLED, deliveryId, eventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
 
 export interface StepJob {
@@ -28,12 +30,17 @@ interface Endpoint {
   readonly enabled: number;
   readonly deleted: boolean;
   readonly cancel_to: number | null;
+  readonly ordering: Ordering;
 }
 
 interface Current {
   readonly event: number;
   readonly status: number | null;
   readonly trigger: number;
+  readonly due_at: number | null;
+  readonly key: number | null;
+  readonly sequence: number | null;
+  readonly orderingKey: string | null;
   readonly random: string;
   readonly test: number;
   readonly erased: boolean;
@@ -52,7 +59,7 @@ type Count = "delivered" | "failed" | "cancelled" | "skipped";
 /** Must be called inside a transaction. */
 export async function stepJob(
   tx: Queries,
-  pending: Pending,
+  { lines, pending }: { readonly lines: Lines; readonly pending: Pending },
   job: StepJob,
   takes: readonly JobTake[],
   now: number,
@@ -61,7 +68,7 @@ export async function stepJob(
   const gathered: Gathered = { waiting: [], requested: [], withdrawn: [], changes };
   const { waiting, requested, withdrawn } = gathered;
   const endpoints = await tx.rows<Endpoint>(
-    `SELECT number, slot, id, tenant, enabled, deleted_at IS NOT NULL AS deleted, cancel_to FROM endpoint e
+    `SELECT number, slot, id, tenant, enabled, deleted_at IS NOT NULL AS deleted, cancel_to, ordering FROM endpoint e
      WHERE id = ANY($1::text[]) ${KEPT}`,
     [takes.map(({ endpoint }) => endpoint)],
   );
@@ -69,22 +76,38 @@ export async function stepJob(
     const endpoint = endpoints.find((one) => one.id === id);
     if (endpoint === undefined) continue;
     if (check) await checkReleased(tx, job, endpoint);
-    if (limit > 0) await take(tx, job, endpoint, limit, now, gathered);
+    if (limit > 0) await take(tx, lines, job, endpoint, limit, now, gathered);
   }
   await pending.change(tx, changes);
   return { waiting, requested, withdrawn };
 }
 
-async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number, now: number, to: Gathered) {
+// oxlint-disable-next-line max-params -- each of them is a part of the step
+async function take(
+  tx: Queries,
+  lines: Lines,
+  job: StepJob,
+  endpoint: Endpoint,
+  limit: number,
+  now: number,
+  to: Gathered,
+) {
   const filter = JSON.parse(job.filter) as JobFilter;
   const next =
     "SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 0 ORDER BY event LIMIT $3";
   const place = [job.num, endpoint.number, limit];
   // Another node may be recording an attempt, or removing an event. These locks keep what is read below unchanged.
   await tx.rows(`SELECT 1 FROM event WHERE key IN (${next}) ORDER BY key FOR SHARE`, place);
+  await tx.rows(
+    `SELECT 1 FROM ordering_key WHERE num IN (
+       SELECT ordering_key FROM delivery WHERE endpoint = $2 AND event IN (${next}) AND ordering_key IS NOT NULL)
+     ORDER BY num FOR UPDATE`,
+    place,
+  );
   await tx.rows(`SELECT 1 FROM delivery WHERE endpoint = $2 AND event IN (${next}) ORDER BY event FOR UPDATE`, place);
   const rows = await tx.rows<Current>(
-    `SELECT t.event, d.status, d.trigger, e.random, e.test, e.body IS NULL AS erased
+    `SELECT t.event, d.status, d.trigger, d.due_at, d.ordering_key AS key, d.sequence,
+       e.ordering_key AS "orderingKey", e.random, e.test, e.body IS NULL AS erased
      FROM (${next}) t
      LEFT JOIN event e ON e.key = t.event
      LEFT JOIN delivery d ON d.event = t.event AND d.endpoint = $2 ORDER BY t.event`,
@@ -95,7 +118,7 @@ async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number
   const acted = rows.filter((row) =>
     qualifies(job.action, filter, receiving, jobDeliveryOf(receiving, row), row.erased),
   );
-  await act(tx, job, filter, endpoint, acted, now, to);
+  await act(tx, lines, job, filter, endpoint, acted, now, to);
   const done = new Set(acted);
   const events = acted.map(({ event }) => event);
   const skipped = rows.filter((row) => !done.has(row)).map(({ event }) => event);
@@ -112,8 +135,10 @@ async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number
   );
 }
 
+// oxlint-disable-next-line max-params, max-lines-per-function -- each of them is a part of the step
 async function act(
   tx: Queries,
+  lines: Lines,
   job: StepJob,
   filter: JobFilter,
   endpoint: Endpoint,
@@ -126,23 +151,51 @@ async function act(
   const own = rows.map(({ event, random }) => eventId(event, random));
   const deliveries = own.map((id) => ({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) }));
   const isQuiet = filter.test && { isQuiet: true as const };
-  const waiting = own.map((event) => ({ endpoint: endpoint.id, event, dueAt: now, ...isQuiet }));
+  const waitingBut = (behind: ReadonlySet<number>) =>
+    own
+      .filter((_, at) => !behind.has(events[at]!))
+      .map((event) => ({ endpoint: endpoint.id, event, dueAt: now, ...isQuiet }));
+  const inLine = rows.flatMap(({ event, key, sequence }): InLine[] =>
+    key === null || sequence === null ? [] : [{ key, sequence, event, endpoint: endpoint.number }],
+  );
   if (filter.missing) {
+    const keyed = rows.flatMap(({ event, orderingKey }) =>
+      isInOrder(endpoint, orderingKey) ? [{ event, orderingKey, endpoint: endpoint.number }] : [],
+    );
+    const late = keyed.length === 0 ? [] : await lines.late(tx, keyed, now);
+    const behind = eventsOf(await lines.reenter(tx, late));
+    const keys = new Map(late.map(({ event, key }) => [event, key]));
     await tx.change(
-      `INSERT INTO delivery (event, endpoint, slot, status, attempts, round, retry, trigger, due_at)
-       SELECT event, $2::integer, $3::smallint, ${WAITING}, 0, 1, 0, ${triggerCode("replay")}, $4::bigint FROM unnest($1::bigint[]) AS event`,
-      [events, endpoint.number, endpoint.slot, now],
+      `INSERT INTO delivery
+         (event, endpoint, slot, status, attempts, round, retry, trigger, due_at, ordering_key, sequence)
+       SELECT event, $2::integer, $3::smallint, ${WAITING}, 0, 1, 0, ${triggerCode("replay")}, due, key,
+         CASE WHEN key IS NULL THEN NULL ELSE 0 END
+       FROM unnest($1::bigint[], $4::bigint[], $5::bigint[]) AS n (event, due, key)`,
+      [
+        events,
+        endpoint.number,
+        endpoint.slot,
+        events.map((event) => (behind.has(event) ? now + BEHIND : now)),
+        events.map((event) => keys.get(event) ?? null),
+      ],
     );
     await tx.change("UPDATE event SET unmatched = 0 WHERE key = ANY($1::bigint[]) AND unmatched = 1", [events]);
-    to.waiting.push(...waiting);
+    to.waiting.push(...waitingBut(behind));
     countIn(to.changes, endpoint.tenant, events.length);
   } else if (job.action === "replay") {
+    const behind = eventsOf(await lines.reenter(tx, inLine));
     await tx.change(
-      `UPDATE delivery d SET status = ${WAITING}, round = round + 1, retry = 0, trigger = n.trigger, due_at = $4
-       FROM unnest($1::bigint[], $3::smallint[]) AS n (event, trigger) WHERE d.event = n.event AND d.endpoint = $2`,
-      [events, endpoint.number, rows.map(({ test }) => triggerCode(replayTrigger(test === 1))), now],
+      `UPDATE delivery d SET status = ${WAITING}, round = round + 1, retry = 0, trigger = n.trigger, due_at = n.due
+       FROM unnest($1::bigint[], $3::smallint[], $4::bigint[]) AS n (event, trigger, due)
+       WHERE d.event = n.event AND d.endpoint = $2`,
+      [
+        events,
+        endpoint.number,
+        rows.map(({ test }) => triggerCode(replayTrigger(test === 1))),
+        events.map((event) => (behind.has(event) ? now + BEHIND : now)),
+      ],
     );
-    to.waiting.push(...waiting);
+    to.waiting.push(...waitingBut(behind));
     countIn(to.changes, endpoint.tenant, events.length);
   } else if (job.action === "attempt_now") {
     await tx.change(
@@ -160,9 +213,15 @@ async function act(
       tx,
       events.map((event) => ({ event, endpoint: endpoint.number })),
     );
+    const cancelled = inLine.map((one) => ({ ...one, before: "waiting", status: "cancelled" }) as const);
+    await lines.settled(tx, cancelled, now);
     countIn(to.changes, endpoint.tenant, -events.length);
     to.withdrawn.push(...deliveries.map((one) => ({ ...one, ...isQuiet })));
   }
+}
+
+function eventsOf(some: ReadonlySet<InLine>): ReadonlySet<number> {
+  return new Set([...some].map(({ event }) => event));
 }
 
 async function checkReleased(tx: Queries, job: StepJob, endpoint: Endpoint): Promise<void> {

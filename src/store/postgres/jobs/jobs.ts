@@ -23,6 +23,7 @@ import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { countsOf, findJob, NONE, viewOf } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
 import type { Pending } from "../deliveries/pending.ts";
+import type { Lines } from "../ordering/lines.ts";
 import { stepJob } from "./job-steps.ts";
 import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
@@ -31,18 +32,19 @@ const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
+  readonly lines: Lines;
   readonly pending: Pending;
 }
 
 export class PostgresJobs implements JobStore {
   readonly #engine: Engine;
   readonly #idempotency: IdempotencyKeys;
-  readonly #pending: Pending;
+  readonly #parts: Pick<Parts, "lines" | "pending">;
 
-  constructor(engine: Engine, { idempotency, pending }: Parts) {
+  constructor(engine: Engine, { idempotency, lines, pending }: Parts) {
     this.#engine = engine;
     this.#idempotency = idempotency;
-    this.#pending = pending;
+    this.#parts = { lines, pending };
   }
 
   plan(set: JobSet): Promise<JobPlan> {
@@ -170,7 +172,7 @@ export class PostgresJobs implements JobStore {
     return this.#engine.write(async (tx) => {
       const row = await findJob(tx, null, id, "FOR UPDATE");
       if (row === null || row.status !== "running") return NOTHING;
-      const step = await stepJob(tx, this.#pending, row, takes, now);
+      const step = await stepJob(tx, this.#parts, row, takes, now);
       await this.#engine.owner.notify(tx, step);
       return step;
     });

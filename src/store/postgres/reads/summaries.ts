@@ -12,7 +12,8 @@ import { eventId } from "../../rows/codes.ts";
 export type EventRow = Omit<FoundEvent, "id">;
 
 /** SQL for the columns of `event e`. */
-export const EVENT = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.erased_at, e.body IS NULL AS erased";
+export const EVENT =
+  "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.erased_at, e.ordering_key, e.body IS NULL AS erased";
 
 /** Keyed by the event's key. */
 export type LabelsOf = ReadonlyMap<number, EventLabels>;
@@ -40,6 +41,7 @@ export function summaryOf(
     test: row.test === 1,
     status: eventStatus(deliveries.map(statusOf)),
     erasedAt: row.erased_at,
+    orderingKey: row.ordering_key,
     ...(labels.get(row.key) ?? NO_LABELS),
   };
 }

@@ -5,7 +5,9 @@ import type { DuePage, PendingDelivery } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import {
+  BEHIND,
   FRESH,
+  isBehind,
   traceOf,
   triggerCode,
   triggerOf,
@@ -27,6 +29,8 @@ export interface ClaimRow extends StoredBody {
   readonly trigger: number;
   readonly random: string;
   readonly trace: string | null;
+  readonly ordering_key: number | null;
+  readonly sequence: number | null;
 }
 
 interface PendingRow {
@@ -42,8 +46,8 @@ interface AheadRow {
 }
 
 /** SQL for the columns of a `ClaimRow`, from a delivery `d` and its event `e`. */
-export const CLAIM = `d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body,
-  ${LARGE_DATA} AS data`;
+export const CLAIM = `d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, d.ordering_key, d.sequence, e.random,
+  e.trace, e.body_hash, e.body,  ${LARGE_DATA} AS data`;
 
 const LADDER = triggerCode("ladder");
 /** The number of rows read in one search for first attempts. */
@@ -80,12 +84,13 @@ export class Due {
     this.#one = db.prepare(
       `SELECT ${CLAIM}
        FROM delivery d JOIN event e ON e.key = d.event
-       WHERE d.status = ${WAITING} AND d.event = ? AND d.endpoint = ?`,
+       WHERE d.status = ${WAITING} AND d.due_at < ${BEHIND} AND d.event = ? AND d.endpoint = ?`,
     );
     this.#next = db
       .prepare<[number, number, number], number>(
         `SELECT due_at FROM delivery INDEXED BY delivery_waiting
-         WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) ORDER BY due_at, event LIMIT 1`,
+         WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) AND due_at < ${BEHIND}
+         ORDER BY due_at, event LIMIT 1`,
       )
       .pluck();
     const waiting = `FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint`;
@@ -105,7 +110,7 @@ export class Due {
     this.#waiting = db.prepare(
       `SELECT d.event, d.due_at, e.random
        FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
-       WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?)
+       WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?) AND d.due_at < ${BEHIND}
        ORDER BY d.due_at, d.event LIMIT ?`,
     );
     this.#fresh = db.prepare(
@@ -120,7 +125,7 @@ export class Due {
     if (endpoint === undefined) return NOTHING;
     if (endpoint.cancelTo !== null) return CANCELLING;
     const from = positionKey(after.event);
-    const rows = this.#page.all(endpoint.number, after.dueAt, from, until, limit);
+    const rows = this.#page.all(endpoint.number, after.dueAt, from, Math.min(until, BEHIND - 1), limit);
     const last = rows.at(-1);
     const nextDueAt = this.#next.get(endpoint.number, last?.due_at ?? after.dueAt, last?.event ?? from) ?? null;
     return { claims: rows.map((row) => claimOf(endpoint, row)), nextDueAt };
@@ -131,7 +136,13 @@ export class Due {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined) return { ...NOTHING, reached: null };
     if (endpoint.cancelTo !== null) return CANCELLING;
-    const rows = this.#ahead.all(endpoint.number, after.dueAt, positionKey(after.event), until, LOOKED_AT);
+    const rows = this.#ahead.all(
+      endpoint.number,
+      after.dueAt,
+      positionKey(after.event),
+      Math.min(until, BEHIND - 1),
+      LOOKED_AT,
+    );
     const claims: Claim[] = [];
     let last: AheadRow | undefined;
     for (const row of rows) {
@@ -155,7 +166,7 @@ export class Due {
 
   earliest(after: string | null, limit: number): Map<string, number> {
     const last = after === null ? -1 : (this.#index.byId(after)?.number ?? Number.MAX_SAFE_INTEGER);
-    return new Map(this.#earliest.all(last, limit));
+    return new Map(this.#earliest.all(last, limit).map(([id, dueAt]) => [id, isBehind(dueAt) ? Infinity : dueAt]));
   }
 
   waiting(endpointId: string, after: Position, limit: number): PendingDelivery[] {
@@ -194,5 +205,8 @@ export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
     dueAt: row.due_at,
     fresh: row.attempts === 0 && row.round === 1 && row.trigger === LADDER,
   };
-  return isIntact ? claim : { ...claim, corrupt: true };
+  const { ordering_key: key, sequence } = row;
+  if (isIntact && key === null) return claim;
+  const ordered = key === null || sequence === null ? undefined : { key, sequence };
+  return { ...claim, ...(ordered && { ordered }), ...(!isIntact && { corrupt: true }) };
 }

@@ -10,12 +10,14 @@ import { CLAIM, claimOf, type ClaimRow, type Due } from "./due.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Meta } from "../engine/meta.ts";
 import {
+  BEHIND,
   CANCELLED,
   DELIVERED,
   FAILED,
   WAITING,
   deliveryId,
   eventId,
+  isBehind,
   parseDeliveryId,
   keyOf,
   storedStatusOf,
@@ -31,7 +33,12 @@ interface Row extends Omit<ClaimRow, "due_at"> {
 
 interface Wanted {
   readonly id: string;
-  readonly row: { readonly event: number; readonly endpoint: number; readonly status: number };
+  readonly row: {
+    readonly event: number;
+    readonly endpoint: number;
+    readonly status: number;
+    readonly due_at: number | null;
+  };
 }
 
 /**
@@ -81,7 +88,8 @@ export class ManualAttempts {
        FROM manual_attempt m
        CROSS JOIN delivery d ON d.event = m.event AND d.endpoint = m.endpoint
        CROSS JOIN event e ON e.key = m.event
-       WHERE m.event = ? AND m.endpoint = ? AND d.status IN (${WAITING}, ${FAILED}) AND e.body IS NOT NULL`,
+       WHERE m.event = ? AND m.endpoint = ? AND d.status IN (${WAITING}, ${FAILED}) AND e.body IS NOT NULL
+         AND coalesce(d.due_at, 0) < ${BEHIND}`,
     );
     this.#page = db.prepare(
       `SELECT m.event, m.endpoint, e.random FROM manual_attempt m JOIN event e ON e.key = m.event
@@ -89,10 +97,11 @@ export class ManualAttempts {
     );
   }
 
-  request({ id, row: { event, endpoint, status } }: Wanted): AttemptRequest {
+  request({ id, row: { event, endpoint, status, due_at: dueAt } }: Wanted): AttemptRequest {
     const entry = this.#index.byNumber(endpoint);
     const isErased = this.#isErased.get(event) === 1;
-    const result = requestOf({ event, status: storedStatusOf(status), isErased }, entry);
+    const facts = { event, status: storedStatusOf(status), isErased, isBehind: isBehind(dueAt) };
+    const result = requestOf(facts, entry);
     if (result !== "requested") return { result };
     this.add(event, endpoint, true);
     return { result: "requested", endpoint: entry.id, delivery: id };

@@ -3,19 +3,23 @@ import type { Database, Statement } from "better-sqlite3";
 import { StoreRefused } from "../../files/refused.ts";
 import type { LostRows } from "../../store.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
+import type { Ordered } from "../../../domain/deliveries/delivery.ts";
 import { isDamage } from "../engine/condition.ts";
 import { Meta } from "../engine/meta.ts";
 import { applySteps, shapePages } from "../engine/open-database.ts";
 import { COUNT_FAILURES, type Migration } from "../engine/schema.ts";
 import { ReadableRows, WHOLE_INDEXES, type Gap, type Row } from "./damage.ts";
-import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../rows/codes.ts";
+import { BEHIND, instantOf, CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../rows/codes.ts";
 import { FRESH_FROM } from "../numbers/fragments.ts";
 
 /**
  * A store can work without some rows of these tables and of an event's tables. A missing row of any other table would
  * cause silent errors.
  */
-const MAY_LOSE = "event large_data large_batch late_attempt health choice counter settled idempotency audit".split(" ");
+const MAY_LOSE =
+  "event large_data large_batch late_attempt health choice counter settled idempotency audit ordering_key held_key".split(
+    " ",
+  );
 /** Rows that belong to an unreadable event are useless, and would count as pending forever. */
 const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "started", "manual_attempt"];
 /** If a row of these is lost, late attempts are recorded again. */
@@ -224,9 +228,17 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
     "SELECT number, round, retry, outcome, trigger FROM attempt WHERE event = ? AND endpoint = ? ORDER BY number DESC",
   );
   const insert = to.prepare(
-    `INSERT OR IGNORE INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR IGNORE INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at, ordering_key, sequence)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  const places = new Map<string, Ordered>();
+  for (const [event, endpoint, key, sequence] of inGaps<[...Pair, key: number, sequence: number]>(
+    from,
+    gaps,
+    `SELECT event, endpoint, ordering_key, sequence FROM delivery INDEXED BY delivery_line
+     WHERE ordering_key IS NOT NULL AND status <= ${WAITING}`,
+  ))
+    places.set(`${event} ${endpoint}`, { key, sequence });
   const open = new Map<string, { readonly status: number; readonly dueAt: number | null }>();
   const within = (index: string, status: number, dueAt: string) =>
     inGaps<PendingPair>(
@@ -259,9 +271,21 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
     const [latest] = made;
     const attempts = status === FRESH ? 0 : (latest?.number ?? 0);
     const retry = status === WAITING ? rungAfter(made) : (latest?.retry ?? 0);
-    insert.run(event, endpoint, status, attempts, latest?.round ?? 1, retry, latest?.trigger ?? 0, dueAt);
+    const { key = null, sequence = null } = places.get(`${event} ${endpoint}`) ?? {};
+    const past = [attempts, latest?.round ?? 1, retry, latest?.trigger ?? 0];
+    insert.run(event, endpoint, status, ...past, dueAt, key, sequence);
   }
+  to.exec(ADVANCE);
 }
+
+/** The first of a line may be lost, or the row that held its key. Nothing else would let those behind it go on. */
+const ADVANCE = `
+  UPDATE delivery SET due_at = due_at - ${BEHIND} WHERE due_at >= ${BEHIND} AND (event, endpoint) IN (
+    SELECT event, endpoint FROM (
+      SELECT *, row_number() OVER (PARTITION BY ordering_key ORDER BY sequence, event) AS place
+      FROM delivery WHERE ordering_key IS NOT NULL AND status <= ${WAITING}) f
+    WHERE place = 1 AND NOT EXISTS (
+      SELECT 1 FROM held_key h WHERE h.ordering_key = f.ordering_key AND (h.sequence, h.event) < (f.sequence, f.event)))`;
 
 /** Deliveries above the mark that are not pending, as `event endpoint`. */
 function settledIn(to: Database): Set<string> {

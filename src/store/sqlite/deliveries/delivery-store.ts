@@ -1,5 +1,6 @@
 /** The contract for deliveries, and the recording of attempts. */
-import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
+import type { Clock } from "../../../clock.ts";
+import type { Claim, Position, StoredStatus } from "../../../domain/deliveries/delivery.ts";
 import {
   afterAttempt,
   answersRequest,
@@ -17,6 +18,7 @@ import type {
   EventDelivery,
   PendingDelivery,
   Recorded,
+  Reordered,
   Waiting,
 } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
@@ -31,8 +33,9 @@ import type { Deliveries } from "./deliveries.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { isPlainFirst, type Attempts } from "../attempts/attempts.ts";
 import { Causes } from "../attempts/causes.ts";
-import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { FRESH, WAITING, keyOf } from "../../rows/codes.ts";
+import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { Lines } from "../ordering/lines.ts";
+import { BEHIND, FRESH, WAITING, isBehind, keyOf } from "../../rows/codes.ts";
 import { rowOf, stateOf, type StateRow } from "../../rows/delivery-row.ts";
 
 interface Parts {
@@ -42,6 +45,7 @@ interface Parts {
   readonly due: Due;
   readonly manual: ManualAttempts;
   readonly record: RecordAttempts;
+  readonly lines: Lines;
   readonly jobs: JobSteps;
   readonly health: Health;
   readonly counters: Counters;
@@ -122,6 +126,10 @@ export class SqliteDeliveries implements DeliveryStore {
     return this.#engine.read(() => this.#parts.manual.page(after, limit));
   }
 
+  reordered(): Reordered | null {
+    return this.#parts.lines.take();
+  }
+
   /**
    * Keeps results that a damaged database cannot record. Without them, everything would be sent again after the repair.
    */
@@ -155,6 +163,8 @@ export class RecordAttempts {
   readonly #started: Started;
   readonly #manual: ManualAttempts;
   readonly #fresh: FreshMark;
+  readonly #lines: Lines;
+  readonly #clock: Pick<Clock, "now">;
   readonly #move: Statement<[...Write, attemptsBefore: number]>;
   readonly #write: Statement<Write>;
   readonly #current: Statement<[number, number], StateRow>;
@@ -163,8 +173,18 @@ export class RecordAttempts {
 
   constructor(
     db: Database,
-    parts: { index: EndpointIndex; attempts: Attempts; started: Started; manual: ManualAttempts; fresh: FreshMark },
+    parts: {
+      index: EndpointIndex;
+      attempts: Attempts;
+      started: Started;
+      manual: ManualAttempts;
+      fresh: FreshMark;
+      lines: Lines;
+      clock: Pick<Clock, "now">;
+    },
   ) {
+    this.#lines = parts.lines;
+    this.#clock = parts.clock;
     this.#index = parts.index;
     this.#attempts = parts.attempts;
     this.#causes = new Causes(db);
@@ -174,7 +194,9 @@ export class RecordAttempts {
     const write = "UPDATE delivery SET status = ?, attempts = ?, retry = ?, trigger = ?, due_at = ?";
     this.#write = db.prepare(`${write} WHERE event = ? AND endpoint = ?`);
     // The condition is the rule `isAsFound`.
-    this.#move = db.prepare(`${write} WHERE event = ? AND endpoint = ? AND attempts = ? AND status <= ${WAITING}`);
+    this.#move = db.prepare(
+      `${write} WHERE event = ? AND endpoint = ? AND attempts = ? AND status <= ${WAITING} AND due_at < ${BEHIND}`,
+    );
     this.#current = db.prepare(
       "SELECT status, attempts, retry, trigger, due_at FROM delivery WHERE event = ? AND endpoint = ?",
     );
@@ -194,13 +216,15 @@ export class RecordAttempts {
     if (answersRequest(ended)) this.#manual.drop(event, endpoint.number);
     if (isPlainFirst(event, ended) && this.#attempts.deliverFirst(event, endpoint.number, ended)) {
       this.#fresh.settled(event, endpoint.number);
+      this.#moveUp(claim, endpoint, "waiting", "delivered");
       return APPLIED;
     }
     const to = moveOf(ended);
     const moved = to && this.#move.run(...columnsOf(to), event, endpoint.number, claim.number - 1);
-    if (to === null || moved?.changes === 0) return this.#recordByRule(ended, event, endpoint.number);
+    if (to === null || moved?.changes === 0) return this.#recordByRule(ended, event, endpoint);
     this.#attempts.add(event, endpoint.number, ended);
     if (ended.outcome.outcome === "failed" || claim.number > 1) this.#causes.note(event, endpoint.number);
+    this.#moveUp(claim, endpoint, "waiting", to.status);
     if (to.dueAt === null) return APPLIED;
     return { result: "applied", waiting: { endpoint: claim.endpoint, event: claim.event, dueAt: to.dueAt } };
   }
@@ -210,21 +234,30 @@ export class RecordAttempts {
       const [key, number] = [keyOf(event), this.#index.byId(endpoint)?.number ?? -1];
       this.#park.run(now, key, number);
       const current = this.#current.get(key, number);
-      return current?.status === WAITING ? [{ endpoint, event, dueAt: current.due_at! }] : [];
+      if (current?.status !== WAITING || isBehind(current.due_at)) return [];
+      return [{ endpoint, event, dueAt: current.due_at! }];
     });
   }
 
-  #recordByRule(ended: EndedAttempt, event: number, endpoint: number): Recorded {
+  #recordByRule(ended: EndedAttempt, event: number, entry: EndpointEntry): Recorded {
+    const endpoint = entry.number;
     const current = this.#current.get(event, endpoint);
     if (current === undefined) return SUPERSEDED;
-    const { result, state } = afterAttempt(stateOf(current), ended);
+    const before = stateOf(current);
+    const { result, state } = afterAttempt(before, ended);
     // No delivery of an erased event is open, so all of its attempts reach this point.
     const erased = this.#isErased.get(event) === 1;
     this.#attempts.add(event, endpoint, erased ? withoutResponse(ended) : ended);
     this.#write.run(...columnsOf(state), event, endpoint);
     this.#causes.note(event, endpoint);
-    if (state.status !== "waiting") return result === "applied" ? APPLIED : SUPERSEDED;
+    this.#moveUp(ended.claim, entry, before.status, state.status);
+    if (state.status !== "waiting" || state.isBehind === true) return result === "applied" ? APPLIED : SUPERSEDED;
     return { result, waiting: { endpoint: ended.claim.endpoint, event: ended.claim.event, dueAt: state.dueAt! } };
+  }
+
+  #moveUp({ event, ordered }: Claim, endpoint: EndpointEntry, before: StoredStatus, status: StoredStatus): void {
+    if (ordered === undefined) return;
+    this.#lines.settled(ordered, { event: keyOf(event), endpoint, before, status, now: this.#clock.now() });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { latestDue, putOffAfter, type Waits } from "../../../domain/deliveries/due-time.ts";
 import type { Waiting } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { eventId, WAITING } from "../../rows/codes.ts";
+import { BEHIND, eventId, WAITING } from "../../rows/codes.ts";
 
 interface Row {
   readonly event: number;
@@ -24,7 +24,7 @@ export class PutOff {
     this.#find = db.prepare(
       `SELECT d.event, d.endpoint, p.id, e.random FROM delivery d INDEXED BY delivery_retry
        CROSS JOIN endpoint p ON p.number = d.endpoint CROSS JOIN event e ON e.key = d.event
-       WHERE d.status = ${WAITING} AND d.retry = ? AND d.due_at > ? AND d.event > coalesce(p.cancel_to, -1)
+       WHERE d.status = ${WAITING} AND d.retry = ? AND d.due_at > ? AND d.due_at < ${BEHIND} AND d.event > coalesce(p.cancel_to, -1)
        ORDER BY d.due_at DESC LIMIT ?`,
     );
     this.#move = db.prepare("UPDATE delivery SET due_at = ? WHERE event = ? AND endpoint = ?");

@@ -10,7 +10,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { movedDue, movesLater, staysUntil, type Waits } from "../../../domain/deliveries/due-time.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import { PutOff } from "./put-off.ts";
-import { WAITING, eventId, positionKey } from "../../rows/codes.ts";
+import { BEHIND, WAITING, eventId, positionKey } from "../../rows/codes.ts";
 
 interface Parts {
   readonly index: EndpointIndex;
@@ -116,6 +116,7 @@ export class ShiftDue {
         `SELECT d.event, d.due_at, d.retry, e.random
          FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
          WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) ${compare} (?, ?) AND ${bound}
+           AND d.due_at < ${BEHIND}
          ORDER BY d.due_at ${direction}, d.event ${direction} LIMIT ?`,
       );
     // The walk up begins after the bound. A second lower bound would make the index start there every time.
@@ -129,7 +130,7 @@ export class ShiftDue {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined) return { moved: [], next: null };
     const [later, after] = [movesLater(shift), staysUntil(shift)];
-    const edge = later ? Number.MAX_SAFE_INTEGER : after;
+    const edge = later ? BEHIND : after;
     const dueAt = from?.dueAt ?? edge;
     const event = from === null ? Number.MAX_SAFE_INTEGER : positionKey(from.event);
     const rows = (later ? this.#down : this.#up).all(endpoint.number, dueAt, event, after, CHUNK);

@@ -19,6 +19,7 @@ import { CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { attempt, type Endpoints } from "./endpoints.ts";
 import type { Health } from "./health.ts";
+import type { Lines } from "../ordering/lines.ts";
 import type { OldEndpoints, Sweep, Walked } from "./sweep.ts";
 
 const CANCEL_AGAIN_MS = 1000;
@@ -31,6 +32,7 @@ interface Parts {
   readonly old: OldEndpoints;
   readonly manual: ManualAttempts;
   readonly idempotency: IdempotencyKeys;
+  readonly lines: Lines;
 }
 
 export class SqliteEndpoints implements EndpointStore {
@@ -119,10 +121,13 @@ export class SqliteEndpoints implements EndpointStore {
   }
 
   async delete(tenant: string | null, id: string, now: number): Promise<boolean> {
-    const { endpoints, manual } = this.#parts;
+    const { endpoints, lines, manual } = this.#parts;
     const number = await this.#engine.commit.run(() => {
       const deleted = endpoints.softDelete(tenant, id, now);
-      if (deleted !== null) manual.dropOf(deleted);
+      if (deleted !== null) {
+        manual.dropOf(deleted);
+        lines.forgetEndpoint(deleted);
+      }
       return deleted;
     });
     if (number === null) return false;
@@ -191,10 +196,11 @@ export class SqliteEndpoints implements EndpointStore {
   /** Cancels a chunk per turn, so that a million deliveries delay nobody else's commit. */
   async #cancelOpen(endpoint: number): Promise<void> {
     const { sweep } = this.#parts;
+    const { clock, commit } = this.#engine;
     let walked: Walked | null = null;
     do {
       const from: Walked | null = walked;
-      walked = await this.#engine.commit.run(() => sweep.cancelOpen(endpoint, from), CHUNK_SIZE);
+      walked = await commit.run(() => sweep.cancelOpen(endpoint, from, clock.now()), CHUNK_SIZE);
     } while (walked !== null);
   }
 

@@ -8,6 +8,7 @@ import type { Choices } from "./choices.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import { firstKeyAt, instantOf, WAITING } from "../../rows/codes.ts";
+import type { Lines } from "../ordering/lines.ts";
 import type { Interned } from "../numbers/names.ts";
 import { IS_FRESH } from "../numbers/fragments.ts";
 
@@ -24,6 +25,7 @@ export class Sweep {
   readonly #index: EndpointIndex;
   readonly #mark: FreshMark;
   readonly #manual: ManualAttempts;
+  readonly #lines: Lines;
   readonly #marked: Statement<[number], { id: string; tenant: string; upTo: number }>;
   readonly #fresh: Statement<[number, number, number], number>;
   readonly #waiting: Statement<[number, number, number, number], Waiting>;
@@ -31,7 +33,8 @@ export class Sweep {
   readonly #swept: Statement<[number]>;
   readonly #unswept: Statement<[], number>;
 
-  constructor(db: Database, parts: { index: EndpointIndex; fresh: FreshMark; manual: ManualAttempts }) {
+  constructor(db: Database, parts: { index: EndpointIndex; fresh: FreshMark; manual: ManualAttempts; lines: Lines }) {
+    this.#lines = parts.lines;
     this.#index = parts.index;
     this.#mark = parts.fresh;
     this.#manual = parts.manual;
@@ -65,25 +68,26 @@ export class Sweep {
    * the place at which to continue, or null at the end. Call it inside a transaction. No delivery can move behind the
    * walk: one that is still to be cancelled only moves to later due times, and no replay touches it.
    */
-  cancelOpen(endpoint: number, from: Walked | null): Walked | null {
+  cancelOpen(endpoint: number, from: Walked | null, now: number): Walked | null {
     const marked = this.#marked.get(endpoint);
     if (marked === undefined) return null;
     const { upTo } = marked;
     const at = from?.upTo === upTo ? from : { upTo, dueAt: -1, event: -1 };
     const fresh = at.event === -1 ? this.#fresh.all(endpoint, upTo, CHUNK) : [];
-    for (const event of fresh) this.#cancelOne(event, endpoint);
+    for (const event of fresh) this.#cancelOne(event, endpoint, now);
     if (fresh.length === CHUNK) return at;
     const limit = CHUNK - fresh.length;
     const rows = this.#waiting.all(endpoint, at.dueAt, at.event, limit);
-    for (const { event } of rows) if (event <= upTo) this.#cancelOne(event, endpoint);
+    for (const { event } of rows) if (event <= upTo) this.#cancelOne(event, endpoint, now);
     if (rows.length === limit) return { upTo, dueAt: rows.at(-1)!.due_at, event: rows.at(-1)!.event };
     this.#swept.run(endpoint);
     this.#index.changed(marked.tenant, marked.id);
     return null;
   }
 
-  #cancelOne(event: number, endpoint: number): void {
+  #cancelOne(event: number, endpoint: number, now: number): void {
     this.#cancel.run(event, endpoint);
+    this.#lines.cancelled(event, this.#index.byNumber(endpoint), now);
     this.#mark.settled(event, endpoint);
     this.#manual.drop(event, endpoint);
   }

@@ -4,7 +4,8 @@
  *
  * Keys are integers: a public id contains its key, but outsiders cannot read it (`codes.ts`). A delivery's `status` is
  * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. A partial index contains only waiting
- * deliveries, so its size follows the backlog and not the history. Fresh deliveries lie above a mark (`fresh_from` in
+ * deliveries, so its size follows the backlog and not the history. A due time of 2^52 and more says that a delivery
+ * waits behind another (`BEHIND` in `codes.ts`). Fresh deliveries lie above a mark (`fresh_from` in
  * `meta`).
  */
 
@@ -59,6 +60,8 @@ const ENDPOINTS = `
     enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
     disabled_reason TEXT,
     when_disabled TEXT NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
+    ordering TEXT NOT NULL CHECK (ordering IN ('none', 'by_key')),
+    after_failure TEXT NOT NULL CHECK (after_failure IN ('continue', 'hold')),
     header_names TEXT NOT NULL,
     headers TEXT,
     secret TEXT,
@@ -166,6 +169,7 @@ const EVENTS = `
     -- The last change of an endpoint that its publish saw: a number of choice.
     choice INTEGER NOT NULL DEFAULT 0,
     trace TEXT,
+    ordering_key TEXT,
     body_hash BLOB NOT NULL,
     -- NULL once the event was erased.
     body BLOB,
@@ -221,6 +225,9 @@ const DELIVERIES = `
     -- The beginning of that attempt, and of the first one in its round that failed the same way.
     failed_at INTEGER,
     failing_since INTEGER,
+    -- Set if it is delivered in order: the row of ordering_key, and its number there.
+    ordering_key INTEGER,
+    sequence INTEGER,
     PRIMARY KEY (event, endpoint),
     CHECK ((status <= 1) = (due_at IS NOT NULL)),
     CHECK (status <> 0 OR attempts = 0)
@@ -238,6 +245,31 @@ const DELIVERIES = `
   -- Reports of failures, in the order of their attempts.
   CREATE INDEX delivery_failing ON delivery (endpoint, cause, failed_at, event, failing_since)
     WHERE failed_at IS NOT NULL;
+  -- The line of each ordering key: the first one is due, and the others wait behind it.
+  CREATE INDEX delivery_line ON delivery (ordering_key, sequence, event) WHERE ordering_key IS NOT NULL AND status <= 1;
+
+  -- The ordering keys of endpoints that get the events of each key in order. \`last\` counts its deliveries, and \`seen\`
+  -- is the last event with it: once events up to that one are gone, so is the row.
+  CREATE TABLE ordering_key (
+    num INTEGER PRIMARY KEY,
+    endpoint INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    last INTEGER NOT NULL,
+    seen INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX ordering_key_key ON ordering_key (endpoint, key);
+
+  -- Failed deliveries that hold their ordering key: those behind wait until somebody replays or cancels this one.
+  CREATE TABLE held_key (
+    ordering_key INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    PRIMARY KEY (ordering_key, sequence, event)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX held_key_endpoint ON held_key (endpoint, since);
+  CREATE INDEX held_key_event ON held_key (event);
 
   -- Deliveries above the mark that were delivered at once or cancelled. If a page of delivery is lost, they would
   -- otherwise be taken for owed. A row is what one commit settled, under the last delivery of it: event and endpoint in

@@ -1,7 +1,6 @@
 /** Changes to an event that was published: replay, cancel and erase. */
 import type { Database, Statement } from "better-sqlite3";
-import { isOpen } from "../../../domain/deliveries/delivery.ts";
-import { replayOf, replayTrigger, whoIsNotified } from "../../../domain/deliveries/withdrawal.ts";
+import { isCancellable, replayOf, replayTrigger, whoIsNotified } from "../../../domain/deliveries/withdrawal.ts";
 import type {
   LeftAlone,
   Replay as Replayed,
@@ -20,16 +19,19 @@ import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import { ATTEMPTS } from "../attempts/attempt-columns.ts";
 import { withoutAnswer, type AttemptRow } from "../../rows/attempt-row.ts";
-import { deliveryId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
+import type { Lines } from "../ordering/lines.ts";
+import { BEHIND, deliveryId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /** Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. */
 export class Replay {
   readonly #index: EndpointIndex;
+  readonly #lines: Lines;
   readonly #select: Statement<[number], { endpoint: number; status: number }>;
   readonly #restart: Statement<[number, number, number, number]>;
 
-  constructor(db: Database, index: EndpointIndex) {
+  constructor(db: Database, index: EndpointIndex, lines: Lines) {
     this.#index = index;
+    this.#lines = lines;
     this.#select = db.prepare("SELECT endpoint, status FROM delivery WHERE event = ? ORDER BY endpoint");
     this.#restart = db.prepare(
       `UPDATE delivery SET ${RESTART}, trigger = ?, due_at = ? WHERE event = ? AND endpoint = ?`,
@@ -40,6 +42,7 @@ export class Replay {
     if (event.erased) return { result: "gone" };
     const waiting: Waiting[] = [];
     const left: LeftAlone[] = [];
+    let restarted = 0;
     for (const { endpoint: number, status } of this.#select.all(event.key)) {
       const endpoint = this.#index.byNumber(number);
       if (scope.endpoint !== undefined && scope.endpoint !== endpoint.id) continue;
@@ -49,10 +52,13 @@ export class Replay {
         left.push({ delivery: deliveryId(event.id, number), endpoint: endpoint.id, reason: action });
         continue;
       }
-      this.#restart.run(triggerCode(replayTrigger(event.test)), now, event.key, number);
+      const behind = this.#lines.reenter(endpoint, event.key);
+      this.#restart.run(triggerCode(replayTrigger(event.test)), now + (behind ? BEHIND : 0), event.key, number);
+      restarted++;
+      if (behind) continue;
       waiting.push({ endpoint: endpoint.id, event: event.id, dueAt: now, ...(event.test && { isQuiet: true }) });
     }
-    if (waiting.length > 0) return { result: "replayed", waiting, left };
+    if (restarted > 0) return { result: "replayed", waiting, left };
     return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
   }
 }
@@ -64,6 +70,7 @@ interface Parts {
   readonly fresh: FreshMark;
   readonly labels: Labels;
   readonly manual: ManualAttempts;
+  readonly lines: Lines;
 }
 
 type AnswerRow = Pick<AttemptRow, "endpoint" | "number" | "started_at" | "connection">;
@@ -99,7 +106,7 @@ export class Withdraw {
     this.#asked = db.prepare<[number], number>("SELECT endpoint FROM manual_attempt WHERE event = ?").pluck();
     // Remove the hash too, because short data can be guessed from it.
     this.#erase = db.prepare(
-      "UPDATE event SET body = NULL, body_hash = x'', large = NULL, erased_at = coalesce(erased_at, ?) WHERE key = ?",
+      "UPDATE event SET body = NULL, body_hash = x'', large = NULL, ordering_key = NULL, erased_at = coalesce(erased_at, ?) WHERE key = ?",
     );
     this.#eraseLarge = db.prepare("DELETE FROM large_data WHERE num = (SELECT large FROM event WHERE key = ?)");
     this.#attempts = db.prepare(
@@ -149,19 +156,22 @@ export class Withdraw {
 
   /** `next` is the place at which to continue. Null when all have been examined. */
   #cancelSome({ id, key, test }: FoundEvent, after: number, only: number | null) {
-    const { fresh, index, manual } = this.#parts;
+    const { fresh, index, lines, manual } = this.#parts;
     const rows = this.#page.all(key, after, CHUNK);
+    const now = this.#engine.clock.now();
     const deliveries: WithdrawnDelivery[] = [];
     let cancelled = 0;
     for (const { endpoint, status } of rows) {
       if (only !== null && only !== endpoint) continue;
       const stored = storedStatusOf(status);
-      if (isOpen(stored)) {
+      const holds = lines.holds(key, endpoint);
+      if (isCancellable(stored, holds)) {
         this.#cancel.run(key, endpoint);
         fresh.settled(key, endpoint);
+        lines.cancelled(key, index.byNumber(endpoint), now);
         cancelled++;
       }
-      const notified = whoIsNotified(stored, manual.drop(key, endpoint), test);
+      const notified = whoIsNotified(stored, manual.drop(key, endpoint), test, holds);
       if (notified === null) continue;
       const isQuiet = notified === "dispatcher" && { isQuiet: true as const };
       deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id, ...isQuiet });

@@ -3,6 +3,7 @@ import { OF_EVENTS } from "../../rows/key-times.ts";
 import { Keys } from "../numbers/keys.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
+import { isInOrder } from "../../../domain/deliveries/ordering.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft, headOf } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
@@ -28,7 +29,9 @@ import type { Counters } from "../statistics/counters.ts";
 import { Replay, Withdraw } from "./event-changes.ts";
 import type { Events } from "./events.ts";
 import type { DataRow, LargeBatch, LargeData } from "./large-data.ts";
+import type { Lines } from "../ordering/lines.ts";
 import {
+  BEHIND,
   bodyHash,
   deliveryId,
   eventId,
@@ -53,6 +56,7 @@ interface Parts {
   readonly labels: Labels;
   readonly large: LargeData;
   readonly choices: Choices;
+  readonly lines: Lines;
   /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
@@ -69,8 +73,13 @@ export class SqliteEvents implements EventStore {
     this.#engine = engine;
     this.#parts = parts;
     this.#publish = new Publish(engine, parts);
-    this.#replay = new Replay(engine.db, parts.index);
+    this.#replay = new Replay(engine.db, parts.index, parts.lines);
     this.#withdraw = new Withdraw(engine, parts);
+  }
+
+  /** Writes the rows that the current transaction has added. */
+  flushRows(): void {
+    this.#publish.flushRows();
   }
 
   async publish(
@@ -151,7 +160,14 @@ type EventRow = [
   large: number | null,
 ];
 
+type KeyedEventRow = [...EventRow, orderingKey: string];
 type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
+type OrderedRow = [...DeliveryRow, orderingKey: number, sequence: number];
+
+type Place = ReturnType<Lines["enter"]>;
+
+const EVENT = "key, random, tenant, type, created_at, test, unmatched, choice, trace, body_hash, body, large";
+const DELIVERY = "event, endpoint, status, attempts, round, retry, trigger, due_at";
 
 /** Writes an event and its deliveries in one transaction. */
 class Publish {
@@ -170,6 +186,10 @@ class Publish {
   readonly #random: RandomChars;
   readonly #events: RowBatch<EventRow>;
   readonly #deliveries: RowBatch<DeliveryRow>;
+  /** Apart from the others, which do not pay for their columns. */
+  readonly #keyedEvents: RowBatch<KeyedEventRow>;
+  readonly #ordered: RowBatch<OrderedRow>;
+  readonly #lines: Lines;
 
   constructor(engine: Engine, parts: Parts) {
     const { db, random } = engine;
@@ -182,22 +202,21 @@ class Publish {
     this.#labels = parts.labels;
     this.#large = parts.large;
     this.#choices = parts.choices;
+    this.#lines = parts.lines;
     const { clock } = engine;
     this.keys = engine.mirror(new Keys({ db, clock, kind: OF_EVENTS, last: parts.fresh.lastEvent }));
     this.#random = new RandomChars(random);
     this.#events = engine.mirror(
-      new RowBatch(
-        db,
-        "INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, choice, trace, body_hash, body, large)",
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      ),
+      new RowBatch(db, `INSERT INTO event (${EVENT})`, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    );
+    this.#keyedEvents = engine.mirror(
+      new RowBatch(db, `INSERT INTO event (${EVENT}, ordering_key)`, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     );
     this.#deliveries = engine.mirror(
-      new RowBatch(
-        db,
-        "INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)",
-        "(?, ?, ?, 0, 1, 0, ?, ?)",
-      ),
+      new RowBatch(db, `INSERT INTO delivery (${DELIVERY})`, "(?, ?, ?, 0, 1, 0, ?, ?)"),
+    );
+    this.#ordered = engine.mirror(
+      new RowBatch(db, `INSERT INTO delivery (${DELIVERY}, ordering_key, sequence)`, "(?, ?, ?, 0, 1, 0, ?, ?, ?, ?)"),
     );
   }
 
@@ -210,10 +229,17 @@ class Publish {
     this.#pending = new Pending(this.#db);
   }
 
+  flushRows(): void {
+    for (const rows of [this.#events, this.#keyedEvents, this.#deliveries, this.#ordered]) rows.flush();
+  }
+
   /** Returns what each draft becomes, or why the publish is refused. Call it inside a transaction. */
   route(drafts: readonly EventDraft[], now: number): readonly Routed<EndpointEntry, Publication>[] | WebhookdError {
     // Deliveries written earlier in the transaction count too.
-    if (this.#pending !== null) this.#deliveries.flush();
+    if (this.#pending !== null) {
+      this.#deliveries.flush();
+      this.#ordered.flush();
+    }
     const isKeyed = drafts.some(({ idempotency }) => idempotency !== undefined);
     const remembered = isKeyed ? this.#idempotency.remembered(drafts, now) : null;
     const recipients = drafts.map((draft, at) =>
@@ -289,13 +315,31 @@ class Publish {
     const [stored, large] = [head ?? body!, row?.num ?? null];
     const choice = this.#choices.last;
     const traced = traceText(trace);
-    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, choice, traced, hash, stored, large);
+    const about = [
+      key,
+      random,
+      tenant,
+      typeNumber,
+      createdAt,
+      testing,
+      lost,
+      choice,
+      traced,
+      hash,
+      stored,
+      large,
+    ] as const;
+    if (draft.orderingKey === undefined) this.#events.add(...about);
+    else this.#keyedEvents.add(...about, draft.orderingKey);
     if (draft.labels !== undefined) this.#labels.add(key, tenant, draft.labels);
     const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";
     for (const endpoint of endpoints) {
-      const isFresh = startsAtOnce(endpoint, test, capacity);
-      this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
+      const ordered = this.#orderOf(endpoint, draft.orderingKey, key);
+      const isBehind = ordered?.isBehind === true;
+      const isFresh = !isBehind && startsAtOnce(endpoint, test, capacity);
+      this.#addDelivery([key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now], ordered);
+      if (isBehind) continue;
       // Nobody would read this delivery after a crash. A requested attempt is made anyway.
       if (test && !endpoint.enabled) this.#manual.add(key, endpoint.number, true);
       if (!isFresh) {
@@ -304,9 +348,22 @@ class Publish {
       }
       const delivery = deliveryId(event, endpoint.number);
       body ??= envelope(event, type, createdAt, draft.data);
-      fresh.push({ ...FIRST, event, delivery, endpoint: endpoint.id, body, trace, trigger, dueAt: now });
+      const claim = { ...FIRST, event, delivery, endpoint: endpoint.id, body, trace, trigger, dueAt: now };
+      fresh.push(ordered === null ? claim : { ...claim, ordered: { key: ordered.key, sequence: ordered.sequence } });
     }
     if (endpoints.length > 0) this.#fresh.written(key, endpoints.length);
     return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
+  }
+
+  /** Null unless the endpoint gets the events of this key in order. */
+  #orderOf(endpoint: EndpointEntry, orderingKey: string | undefined, event: number): Place | null {
+    return isInOrder(endpoint, orderingKey) ? this.#lines.enter(endpoint, orderingKey, event) : null;
+  }
+
+  #addDelivery(row: DeliveryRow, ordered: Place | null): void {
+    if (ordered === null) return this.#deliveries.add(...row);
+    const [event, endpoint, status, trigger, now] = row;
+    const dueAt = ordered.isBehind ? now + BEHIND : now;
+    this.#ordered.add(event, endpoint, status, trigger, dueAt, ordered.key, ordered.sequence);
   }
 }

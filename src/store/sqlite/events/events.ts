@@ -35,6 +35,7 @@ export interface EventRow {
   readonly test: number;
   readonly choice: number;
   readonly erased_at: number | null;
+  readonly ordering_key: string | null;
 }
 
 export interface FoundEvent {
@@ -56,7 +57,7 @@ interface Parts {
   readonly sources: Sources;
 }
 
-const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.choice, e.erased_at";
+const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.choice, e.erased_at, e.ordering_key";
 
 export class Events {
   readonly #parts: Parts;
@@ -170,6 +171,7 @@ export class Events {
       test: row.test === 1,
       status,
       erasedAt: row.erased_at,
+      orderingKey: row.ordering_key,
       ...this.#parts.labels.of(row.key),
     };
   }

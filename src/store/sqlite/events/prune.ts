@@ -6,6 +6,7 @@ import type { Pruned, PruneRules } from "../../store.ts";
 import { UNCOUNT } from "../attempts/causes.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { Labels } from "../lists/labels.ts";
+import type { Lines } from "../ordering/lines.ts";
 import { FAILED, WAITING } from "../../rows/codes.ts";
 
 /** Most events have only one delivery. If events have more, the step ends early and leaves the rest to the next one. */
@@ -44,13 +45,15 @@ export class Prune {
   readonly #deliveries: Removal;
   readonly #late: LateAttempts;
   readonly #labels: Labels;
+  readonly #lines: Lines;
   readonly #event: Statement<[number]>;
   readonly #large: Statement<[number]>;
   readonly #uncount: Statement<[number]>;
   readonly #times: StoredTimes;
   readonly #dropTimes: Statement<[]>;
 
-  constructor(db: Database) {
+  constructor(db: Database, lines: Lines) {
+    this.#lines = lines;
     this.#times = new StoredTimes(db, OF_EVENTS);
     this.#dropTimes = db.prepare(DROP_KEY_TIMES);
     this.#late = new LateAttempts(db);
@@ -78,7 +81,7 @@ export class Prune {
    * Call it inside a transaction. An event with many rows takes several steps. Its own row is removed last, so that a
    * later step, or a later process, finds it again.
    */
-  prune(rules: PruneRules, from: string | null): Pruned {
+  prune(rules: PruneRules, from: string | null, now: number): Pruned {
     const times = this.#times.now;
     const end = times.firstKeyAt(Math.max(rules.delivered, rules.failed));
     const candidates = this.#candidates.all(from === null ? -1 : Number(from), end, EVENTS);
@@ -88,7 +91,10 @@ export class Prune {
       if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
       const found = this.#ifOld(event, times.madeAt(event.key), rules);
       if (found === null) continue;
-      if (found.failed) this.#uncount.run(event.key);
+      if (found.failed) {
+        this.#uncount.run(event.key);
+        this.#lines.forgetEvent(event.key, now);
+      }
       this.#late.dropOf(event.key);
       this.#labels.drop(event.key);
       rows += this.#attempts.run(event.key, found.attempts, ROWS - rows);

@@ -6,6 +6,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../../domain/deliveries/delivery.ts";
 import type { JobFilter } from "../../../domain/deliveries/job.ts";
 import { canaryReason, failsCanary, isAwaited, qualifies, resultOf } from "../../../domain/deliveries/job-step.ts";
+import { isInOrder } from "../../../domain/deliveries/ordering.ts";
 import { replayTrigger } from "../../../domain/deliveries/withdrawal.ts";
 import type {
   EndedAttempt,
@@ -21,7 +22,8 @@ import { type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-inde
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { triggerCode, WAITING, deliveryId, eventId, keyOf, storedStatusOf } from "../../rows/codes.ts";
+import type { Lines } from "../ordering/lines.ts";
+import { BEHIND, triggerCode, WAITING, deliveryId, eventId, keyOf, storedStatusOf } from "../../rows/codes.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
 import type { JobRow } from "../../rows/job-row.ts";
 
@@ -29,11 +31,14 @@ interface Parts {
   readonly index: EndpointIndex;
   readonly fresh: FreshMark;
   readonly manual: ManualAttempts;
+  readonly lines: Lines;
 }
 
 interface Current {
   readonly status: number | null;
   readonly trigger: number;
+  readonly due_at: number | null;
+  readonly ordering_key: string | null;
   readonly random: string;
   readonly test: number;
   readonly erased: number;
@@ -60,7 +65,7 @@ export class JobSteps {
   readonly #releasedOf: Statement<[number, number], number>;
   readonly #current: Statement<[number, number], Current>;
   readonly #restart: Statement<[number, number, number, number]>;
-  readonly #backfill: Statement<[number, number, number]>;
+  readonly #backfill: Statement<[number, number, number, number | null, number | null]>;
   readonly #matched: Statement<[number]>;
   readonly #cancel: Statement<[number, number]>;
   readonly #release: Statement<[number, number, number]>;
@@ -91,15 +96,15 @@ export class JobSteps {
       )
       .pluck();
     this.#current = db.prepare(
-      `SELECT d.status, d.trigger, e.random, e.test, e.body IS NULL AS erased
+      `SELECT d.status, d.trigger, d.due_at, e.ordering_key, e.random, e.test, e.body IS NULL AS erased
        FROM event e LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = ? WHERE e.key = ?`,
     );
     this.#restart = db.prepare(
       `UPDATE delivery SET ${RESTART}, trigger = ?, due_at = ? WHERE event = ? AND endpoint = ?`,
     );
     this.#backfill = db.prepare(
-      `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)
-       VALUES (?, ?, ${WAITING}, 0, 1, 0, ${triggerCode("replay")}, ?)`,
+      `INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at, ordering_key, sequence)
+       VALUES (?, ?, ${WAITING}, 0, 1, 0, ${triggerCode("replay")}, ?, ?, ?)`,
     );
     this.#matched = db.prepare("UPDATE event SET unmatched = 0 WHERE key = ? AND unmatched = 1");
     this.#cancel = db.prepare(`UPDATE delivery SET ${CANCEL} WHERE event = ? AND endpoint = ?`);
@@ -219,10 +224,13 @@ export class JobSteps {
     const delivery = { endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) };
     const isQuiet = current.test === 1 && { isQuiet: true as const };
     switch (job.action) {
-      case "replay":
-        this.#restart.run(triggerCode(replayTrigger(current.test === 1)), now, event, endpoint.number);
-        to.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...isQuiet });
+      case "replay": {
+        const behind = this.#parts.lines.reenter(endpoint, event);
+        const dueAt = behind ? now + BEHIND : now;
+        this.#restart.run(triggerCode(replayTrigger(current.test === 1)), dueAt, event, endpoint.number);
+        if (!behind) to.waiting.push({ endpoint: endpoint.id, event: id, dueAt, ...isQuiet });
         return;
+      }
       case "attempt_now":
         this.#parts.manual.add(event, endpoint.number, false);
         to.requested.push(delivery);
@@ -230,6 +238,7 @@ export class JobSteps {
       case "cancel":
         this.#cancel.run(event, endpoint.number);
         this.#parts.fresh.settled(event, endpoint.number);
+        this.#parts.lines.cancelled(event, endpoint, now);
         this.#parts.manual.drop(event, endpoint.number);
         to.withdrawn.push({ ...delivery, ...isQuiet });
     }
@@ -237,9 +246,12 @@ export class JobSteps {
 
   /** Adds the delivery that the endpoint never had. */
   #fill(endpoint: EndpointEntry, event: number, current: Current, now: number, to: Gathered): void {
-    this.#backfill.run(event, endpoint.number, now);
+    const { ordering_key: key, random } = current;
+    const ordered = isInOrder(endpoint, key) ? this.#parts.lines.enterLate(endpoint, key, event) : null;
+    const dueAt = ordered?.isBehind === true ? now + BEHIND : now;
+    this.#backfill.run(event, endpoint.number, dueAt, ordered?.key ?? null, ordered?.sequence ?? null);
     this.#matched.run(event);
-    to.waiting.push({ endpoint: endpoint.id, event: eventId(event, current.random), dueAt: now });
+    if (ordered?.isBehind !== true) to.waiting.push({ endpoint: endpoint.id, event: eventId(event, random), dueAt });
   }
 
   #checkReleased({ num, action }: JobRow, endpoint: EndpointEntry): void {

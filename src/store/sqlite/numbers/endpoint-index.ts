@@ -3,6 +3,7 @@
  * disk.
  */
 import type { Database, Statement } from "better-sqlite3";
+import type { AfterFailure, Ordering } from "../../../domain/deliveries/ordering.ts";
 import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
 import type { Filter } from "../../../domain/events/filter/filter.ts";
 import { namesThatMatch } from "../../../domain/events/pattern.ts";
@@ -16,6 +17,8 @@ export interface EndpointEntry {
   readonly enabled: boolean;
   readonly deleted: boolean;
   readonly whenDisabled: "hold" | "skip";
+  readonly ordering: Ordering;
+  readonly afterFailure: AfterFailure;
   readonly filter: Filter | null;
   readonly secretVersion: number;
   /** Open deliveries of events up to this key count as cancelled. Null once a sweep has rewritten them all. */
@@ -36,6 +39,8 @@ interface Row {
   readonly enabled: number;
   readonly deleted_at: number | null;
   readonly when_disabled: "hold" | "skip";
+  readonly ordering: string;
+  readonly after_failure: string;
   readonly filter: string | null;
   readonly secret_version: number;
   readonly cancel_to: number | null;
@@ -45,7 +50,7 @@ interface Row {
 const MAX_TENANTS = 10_000;
 
 const COLUMNS =
-  "e.number, e.id, e.tenant, e.enabled, e.deleted_at, e.when_disabled, e.filter, e.secret_version, e.cancel_to";
+  "e.number, e.id, e.tenant, e.enabled, e.deleted_at, e.when_disabled, e.ordering, e.after_failure, e.filter, e.secret_version, e.cancel_to";
 
 export class EndpointIndex {
   readonly #tenants: Interned;
@@ -152,6 +157,8 @@ export class EndpointIndex {
       deleted: row.deleted_at !== null,
       // An unknown value must not lose events, so it counts as "hold".
       whenDisabled: row.when_disabled === "skip" ? "skip" : "hold",
+      ordering: row.ordering === "by_key" ? "by_key" : "none",
+      afterFailure: row.after_failure === "hold" ? "hold" : "continue",
       filter: this.#filters.of(row.filter),
       secretVersion: row.secret_version,
       cancelTo: row.cancel_to,

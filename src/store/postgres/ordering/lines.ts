@@ -1,0 +1,353 @@
+/**
+ * The lines of ordering keys. `src/domain/deliveries/ordering.ts` decides who is first. This file reads the facts inside
+ * the transaction that opens or settles a delivery, and writes the result. Every such transaction locks the rows of the
+ * lines first, and then those of deliveries, so that two of them see each other's changes and cannot wait for each
+ * other.
+ */
+import { isOpen, type StoredStatus, type Ordered } from "../../../domain/deliveries/delivery.ts";
+import {
+  enterTogether,
+  holdsKey,
+  nextInLine,
+  releasedAt,
+  type AfterFailure,
+  type Line,
+  type Ordering,
+  type Place,
+} from "../../../domain/deliveries/ordering.ts";
+import { isBeingCancelled } from "../../../domain/deliveries/withdrawal.ts";
+import type { EventDelivery, Pruned, Reordered, Waiting } from "../../store.ts";
+import { BEHIND, deliveryId, eventId, isBehind, WAITING } from "../../rows/codes.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK, type Engine } from "../engine/engine.ts";
+
+/** A delivery in a line. */
+export interface InLine extends Ordered {
+  readonly event: number;
+  readonly endpoint: number;
+}
+
+/** A delivery in a line that had one status and now has another. */
+export interface Settled extends InLine {
+  readonly before: StoredStatus;
+  readonly status: StoredStatus;
+}
+
+/** A new delivery, which gets the next number of its line. */
+export interface Newcomer {
+  readonly endpoint: number;
+  readonly orderingKey: string;
+  readonly event: number;
+}
+
+interface LineRow {
+  readonly num: number;
+  readonly endpoint: number;
+  readonly id: string;
+  readonly enabled: number;
+  readonly cancel_to: number | null;
+  readonly event: number | null;
+  readonly sequence: number;
+  readonly due_at: number;
+  readonly random: string;
+  readonly held_sequence: number | null;
+  readonly held_event: number;
+}
+
+const LINES = `
+  SELECT k.num, k.endpoint, p.id, p.enabled, p.cancel_to, f.event, f.sequence, f.due_at, e.random,
+    h.sequence AS held_sequence, h.event AS held_event
+  FROM ordering_key k JOIN endpoint p ON p.number = k.endpoint
+  LEFT JOIN LATERAL (
+    SELECT d.event, d.sequence, d.due_at FROM delivery d
+    WHERE d.ordering_key = k.num AND d.status <= ${WAITING} ORDER BY d.sequence, d.event LIMIT 1) f ON true
+  LEFT JOIN event e ON e.key = f.event
+  LEFT JOIN LATERAL (
+    SELECT o.sequence, o.event FROM held_key o WHERE o.ordering_key = k.num ORDER BY o.sequence, o.event LIMIT 1) h
+    ON true
+  WHERE k.num = ANY($1::bigint[])`;
+
+type Moved = { readonly released: Waiting[]; readonly overtaken: EventDelivery[] };
+
+export class Lines {
+  readonly #engine: Engine;
+  /** The changes of transactions that are not committed yet. */
+  readonly #inside = new WeakMap<Queries, Moved>();
+  /** The last piece of work in a transaction that must not mix with others: they share it, and its locks. */
+  readonly #last = new WeakMap<Queries, Promise<unknown>>();
+  #moved: Moved = { released: [], overtaken: [] };
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    engine.riders.push(async (tx) => () => this.#committed(tx));
+  }
+
+  /** See `DeliveryStore.reordered`. */
+  take(): Reordered | null {
+    const moved = this.#moved;
+    if (moved.released.length === 0 && moved.overtaken.length === 0) return null;
+    this.#moved = { released: [], overtaken: [] };
+    return moved;
+  }
+
+  /** Runs work of a shared transaction after other work of this kind, because their statements would mix. */
+  alone<T>(tx: Queries, work: () => Promise<T>): Promise<T> {
+    const done = (this.#last.get(tx) ?? Promise.resolve()).then(work);
+    this.#last.set(
+      tx,
+      done.catch(() => {}),
+    );
+    return done;
+  }
+
+  /** Gives new deliveries the next numbers of their lines, in this order. Their rows must be written before others run. */
+  async enter(
+    tx: Queries,
+    all: readonly Newcomer[],
+    now: number,
+  ): Promise<readonly (Ordered & { readonly isBehind: boolean })[]> {
+    const groups = Map.groupBy(all, ({ endpoint, orderingKey }) => `${endpoint} ${orderingKey}`);
+    const some = [...groups.values()];
+    const rows = await tx.rows<{ num: number; endpoint: number; key: string; last: number }>(
+      `INSERT INTO ordering_key (num, endpoint, key, last, seen)
+       SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::bigint[], $5::bigint[])
+         AS n (num, endpoint, key, last, seen) ORDER BY endpoint, key
+       ON CONFLICT (endpoint, key) DO UPDATE
+         SET last = ordering_key.last + excluded.last, seen = greatest(ordering_key.seen, excluded.seen)
+       RETURNING num, endpoint, key, last`,
+      [
+        some.map(() => this.#engine.numbers.next(now)),
+        some.map(([one]) => one!.endpoint),
+        some.map(([one]) => one!.orderingKey),
+        some.map(({ length }) => length),
+        some.map((group) => Math.max(...group.map(({ event }) => event))),
+      ],
+    );
+    const lines = await this.#lines(
+      tx,
+      rows.map(({ num }) => num),
+    );
+    const places = new Map<Newcomer, Ordered & { readonly isBehind: boolean }>();
+    for (const { num, endpoint, key, last } of rows) {
+      const group = groups.get(`${endpoint} ${key}`)!;
+      const before = last - group.length;
+      const stood = group.map(({ event }, at) => ({ sequence: before + at + 1, event }));
+      const { behind } = enterTogether(lineOf(lines.get(num)!), stood);
+      for (const [at, one] of group.entries()) {
+        const place = stood[at]!;
+        places.set(one, { key: num, sequence: place.sequence, isBehind: behind.has(place) });
+      }
+    }
+    return all.map((one) => places.get(one)!);
+  }
+
+  /** Finds the lines of deliveries that a job adds. They have no number, and go before those that wait. */
+  async late(tx: Queries, all: readonly Newcomer[], now: number): Promise<readonly InLine[]> {
+    const some = [...new Map(all.map((one) => [`${one.endpoint} ${one.orderingKey}`, one])).values()];
+    const rows = await tx.rows<{ num: number; endpoint: number; key: string }>(
+      `INSERT INTO ordering_key (num, endpoint, key, last, seen)
+       SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::bigint[], $5::bigint[])
+         AS n (num, endpoint, key, last, seen) ORDER BY endpoint, key
+       ON CONFLICT (endpoint, key) DO UPDATE SET last = ordering_key.last RETURNING num, endpoint, key`,
+      [
+        some.map(() => this.#engine.numbers.next(now)),
+        some.map(({ endpoint }) => endpoint),
+        some.map(({ orderingKey }) => orderingKey),
+        some.map(() => 0),
+        some.map(({ event }) => event),
+      ],
+    );
+    const numbers = new Map(rows.map(({ num, endpoint, key }) => [`${endpoint} ${key}`, num]));
+    return all.map(({ endpoint, orderingKey, event }) => ({
+      key: numbers.get(`${endpoint} ${orderingKey}`)!,
+      sequence: 0,
+      event,
+      endpoint,
+    }));
+  }
+
+  /** Returns those that wait behind others, of deliveries that are about to be opened. Their lines must be locked. */
+  async reenter(tx: Queries, all: readonly InLine[]): Promise<ReadonlySet<InLine>> {
+    const behind = new Set<InLine>();
+    if (all.length === 0) return behind;
+    await unhold(tx, all);
+    const lines = await this.#lines(tx, [...new Set(all.map(({ key }) => key))]);
+    const moved: Moved = { released: [], overtaken: [] };
+    const overtaken: InLine[] = [];
+    for (const [key, some] of Map.groupBy(all, (one) => one.key)) {
+      const row = lines.get(key)!;
+      const entered = enterTogether(lineOf(row), some);
+      for (const one of some) if (entered.behind.has(one)) behind.add(one);
+      if (entered.overtakes === null) continue;
+      overtaken.push({ ...entered.overtakes, key, endpoint: row.endpoint });
+      moved.overtaken.push({ endpoint: row.id, delivery: deliveryId(eventId(row.event!, row.random), row.endpoint) });
+    }
+    if (overtaken.length > 0) {
+      const pairs = [overtaken.map(({ event }) => event), overtaken.map(({ endpoint }) => endpoint)];
+      await tx.change(
+        `UPDATE delivery d SET status = ${WAITING}, due_at = d.due_at + ${BEHIND}
+         FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+         WHERE d.event = n.event AND d.endpoint = n.endpoint`,
+        pairs,
+      );
+      // They would be made before their turn.
+      await tx.change(
+        `DELETE FROM manual_attempt m USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+         WHERE m.event = n.event AND m.endpoint = n.endpoint`,
+        pairs,
+      );
+    }
+    await this.#note(tx, moved);
+    return behind;
+  }
+
+  /** Deliveries were settled, so others may follow. Their lines must be locked. */
+  async settled(tx: Queries, all: readonly Settled[], now: number): Promise<void> {
+    const closed = all.filter(({ status }) => !isOpen(status));
+    if (closed.length === 0) return;
+    const failed = closed.filter(({ before, status }) => isOpen(before) && status === "failed");
+    await Promise.all([
+      failed.length > 0 && this.#hold(tx, failed, now),
+      unhold(
+        tx,
+        closed.filter(({ status }) => status !== "failed"),
+      ),
+    ]);
+    await this.advance(
+      tx,
+      closed.map(({ key }) => key),
+      now,
+    );
+  }
+
+  /** Frees keys of endpoints that hold none any more. Returns their number. */
+  async freeKeys(tx: Queries, now: number): Promise<number> {
+    const rows = await tx.rows<InLine>(
+      `SELECT h.ordering_key AS key, h.sequence, h.event, h.endpoint FROM held_key h JOIN endpoint e ON e.number = h.endpoint
+       WHERE (e.ordering <> 'by_key' OR e.after_failure <> 'hold') AND e.deleted_at IS NULL LIMIT ${CHUNK}`,
+    );
+    await this.free(tx, rows, now);
+    return rows.length;
+  }
+
+  /** These deliveries hold their keys no longer. */
+  async free(tx: Queries, held: readonly InLine[], now: number): Promise<void> {
+    if (held.length === 0) return;
+    const keys = held.map(({ key }) => key);
+    await lockLines(tx, keys);
+    await unhold(tx, held);
+    await this.advance(tx, keys, now);
+  }
+
+  /** Lets the first of each line be due, if it is its turn. The lines must be locked. */
+  async advance(tx: Queries, keys: readonly number[], now: number): Promise<void> {
+    const moved: Moved = { released: [], overtaken: [] };
+    const events: number[] = [];
+    const endpoints: number[] = [];
+    for (const row of (await this.#lines(tx, [...new Set(keys)])).values()) {
+      const next = nextInLine(lineOf(row));
+      if (next === null) continue;
+      const dueAt = releasedAt({ enabled: row.enabled === 1 }, row.due_at - BEHIND, now);
+      moved.released.push({ endpoint: row.id, event: eventId(next.event, row.random), dueAt });
+      events.push(next.event);
+      endpoints.push(row.endpoint);
+    }
+    if (events.length === 0) return;
+    await tx.change(
+      `UPDATE delivery d SET due_at = n.due_at FROM unnest($1::bigint[], $2::integer[], $3::bigint[])
+         AS n (event, endpoint, due_at) WHERE d.event = n.event AND d.endpoint = n.endpoint`,
+      [events, endpoints, moved.released.map(({ dueAt }) => dueAt)],
+    );
+    await this.#note(tx, moved);
+  }
+
+  async #hold(tx: Queries, failed: readonly Settled[], now: number): Promise<void> {
+    const rules = await tx.rows<{ number: number; ordering: Ordering; afterFailure: AfterFailure }>(
+      `SELECT number, ordering, after_failure AS "afterFailure" FROM endpoint WHERE number = ANY($1::integer[])`,
+      [failed.map(({ endpoint }) => endpoint)],
+    );
+    const held = failed.filter(({ endpoint, status }) => {
+      const rule = rules.find(({ number }) => number === endpoint);
+      return rule !== undefined && holdsKey(rule, status);
+    });
+    if (held.length === 0) return;
+    await tx.change(
+      `INSERT INTO held_key (ordering_key, sequence, event, endpoint, since)
+       SELECT k, s, e, p, $5::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[]) AS n (k, s, e, p)
+       ON CONFLICT DO NOTHING`,
+      [...columnsOf(held), held.map(({ endpoint }) => endpoint), now],
+    );
+  }
+
+  async #lines(tx: Queries, keys: readonly number[]): Promise<ReadonlyMap<number, LineRow>> {
+    const rows = keys.length === 0 ? [] : await tx.rows<LineRow>(LINES, [keys]);
+    return new Map(rows.map((row) => [row.num, row]));
+  }
+
+  async #note(tx: Queries, moved: Moved): Promise<void> {
+    const { owner } = this.#engine;
+    const isOwn = ({ endpoint }: { readonly endpoint: string }) => owner.owns?.(endpoint) !== false;
+    let inside = this.#inside.get(tx);
+    if (inside === undefined) this.#inside.set(tx, (inside = { released: [], overtaken: [] }));
+    inside.released.push(...moved.released.filter(isOwn));
+    inside.overtaken.push(...moved.overtaken.filter(isOwn));
+    await owner.notify(tx, { waiting: moved.released, withdrawn: moved.overtaken });
+  }
+
+  #committed(tx: Queries): void {
+    const inside = this.#inside.get(tx);
+    if (inside === undefined) return;
+    this.#inside.delete(tx);
+    this.#moved.released.push(...inside.released);
+    this.#moved.overtaken.push(...inside.overtaken);
+  }
+}
+
+/** Must be the first thing that a transaction does to the deliveries of these lines. */
+export async function lockLines(tx: Queries, keys: readonly number[]): Promise<void> {
+  if (keys.length === 0) return;
+  await tx.rows("SELECT 1 FROM ordering_key WHERE num = ANY($1::bigint[]) ORDER BY num FOR UPDATE", [keys]);
+}
+
+/** Removes keys whose last event is gone, so that their numbers begin at 1 again. */
+export async function pruneLines(tx: Queries, from: string | null): Promise<Pruned> {
+  const rows = await tx.rows<{ num: number; over: boolean }>(
+    `SELECT num, seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER}) AS over
+     FROM ordering_key WHERE num > $1 ORDER BY num LIMIT ${CHUNK}`,
+    [from === null ? -1 : Number(from)],
+  );
+  const over = rows.filter((row) => row.over).map(({ num }) => num);
+  // A publish in another transaction may be using the key again.
+  const pruned = await tx.change(
+    `DELETE FROM ordering_key WHERE num = ANY($1::bigint[])
+       AND seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER})`,
+    [over],
+  );
+  return { pruned, next: rows.length < CHUNK ? null : String(rows.at(-1)!.num) };
+}
+
+async function unhold(tx: Queries, all: readonly InLine[]): Promise<void> {
+  if (all.length === 0) return;
+  await tx.change(
+    `DELETE FROM held_key h USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS n (key, sequence, event)
+     WHERE h.ordering_key = n.key AND h.sequence = n.sequence AND h.event = n.event`,
+    columnsOf(all),
+  );
+}
+
+function columnsOf(all: readonly InLine[]): unknown[][] {
+  return [all.map(({ key }) => key), all.map(({ sequence }) => sequence), all.map(({ event }) => event)];
+}
+
+function lineOf(row: LineRow): Line {
+  const { event, sequence, held_sequence: heldSequence } = row;
+  const holder: Place | null = heldSequence === null ? null : { sequence: heldSequence, event: row.held_event };
+  if (event === null) return { first: null, holder };
+  const first = {
+    event,
+    sequence,
+    isBehind: isBehind(row.due_at),
+    isBeingCancelled: isBeingCancelled({ cancelTo: row.cancel_to }, event, "waiting"),
+  };
+  return { first, holder };
+}
