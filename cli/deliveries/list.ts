@@ -10,7 +10,8 @@ import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
 import { age, ago, hostOf, hostsOf } from "../output/words.ts";
 
-function nextOf(next: string | null, now: number): string {
+function nextOf({ next_attempt_at: next, waits_behind: behind }: Delivery, now: number): string {
+  if (behind) return `behind ${behind.event}`;
   if (next === null) return "-";
   return waitsForTurn(next, now) ? `its turn, due ${ago(next, now)}` : whenOf(next, now);
 }
@@ -32,8 +33,11 @@ function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery
       name: "next_attempt_at",
       title: "NEXT",
       rank: 7,
-      text: ({ next_attempt_at: next }, now) => nextOf(next, now),
-      brief: ({ next_attempt_at: next }, now) => nextOf(next, now).replace(/(?<=\d\w) \d+\w$|,.*$/, ""),
+      text: nextOf,
+      brief: (delivery, now) =>
+        nextOf(delivery, now)
+          .replace(/ evt_.*$/, "")
+          .replace(/(?<=\d\w) \d+\w$|,.*$/, ""),
     },
     {
       name: "received_at",

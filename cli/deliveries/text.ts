@@ -5,7 +5,8 @@ import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { answerLines, resultOf, waitsForTurn, whenOf } from "../attempts/text.ts";
 import { ago, count, endpointsOf, hostOf } from "../output/words.ts";
 
-type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
+type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at"> &
+  Partial<Pick<EventDelivery, "waits_behind">>;
 
 /**
  * `attempts` holds those that are kept, oldest first. `atOnce` is the number of attempts that the endpoint gets at a
@@ -112,14 +113,29 @@ function attemptLine(attempt: Attempt): string {
   return `  ${String(number).padStart(2)}  ${started_at}  ${outcome.padEnd(9)}  ${resultOf(attempt)}  ${trigger}${why}`;
 }
 
+/** Says what it waits for: "waits behind evt_… (attempt 4, next in 58 min)". */
+export function behindText(behind: NonNullable<EventDelivery["waits_behind"]>, now: number): string {
+  const { event, attempts, next_attempt_at: next, holds_key: holds } = behind;
+  if (holds) return `waits behind ${event}, which failed and holds their ordering key`;
+  const when = next === null || waitsForTurn(next, now) ? "is due" : `next ${whenOf(next, now)}`;
+  return `waits behind ${event} (attempt ${attempts + 1}, ${when})`;
+}
+
+function behindAdvice({ event, holds_key: holds }: NonNullable<EventDelivery["waits_behind"]>): string {
+  return holds
+    ? `to go on: webhookd replay ${event}, or webhookd events cancel ${event}`
+    : `to go on without it: webhookd events cancel ${event}`;
+}
+
 function tocome(
-  { id, endpoint, status, next_attempt_at: next }: Shown,
+  { id, endpoint, status, next_attempt_at: next, waits_behind: behind = null }: Shown,
   event: string,
   atOnce: number | null,
   now: number,
 ): string[] {
   switch (status) {
     case "pending": {
+      if (behind !== null) return [`${behindText(behind, now)}; ${behindAdvice(behind)}`];
       if (next !== null && waitsForTurn(next, now)) {
         const turns = atOnce === null ? "" : `, ${atOnce} at a time to this endpoint`;
         return [`due ${ago(next, now)}, waiting for its turn${turns}; to see who is slow: webhookd status`];

@@ -44,6 +44,8 @@ describe("a delivery", () => {
       round: 1,
       retry: null,
       next_attempt_at: null,
+      sequence: null,
+      waits_behind: null,
       last_attempt: attempts[0],
     });
     expect(attempts).toHaveLength(1);

@@ -43,6 +43,8 @@ describe("an event", () => {
           status: "pending",
           attempts: 0,
           next_attempt_at: "2026-11-20T09:55:00.000Z",
+          sequence: null,
+          waits_behind: null,
           last_attempt: null,
         },
       ],

@@ -29,7 +29,8 @@ function delivery(
   next: string | null = null,
 ) {
   const last_attempt = last as unknown as EventDelivery["last_attempt"];
-  return { id: `dlv_${endpoint}`, endpoint, status, attempts: 7, next_attempt_at: next, last_attempt };
+  const order = { sequence: null, waits_behind: null };
+  return { id: `dlv_${endpoint}`, endpoint, status, attempts: 7, next_attempt_at: next, ...order, last_attempt };
 }
 
 /**

@@ -40,6 +40,7 @@ const DELIVERY: WhyDelivery = {
   nextAttemptAt: START,
   attempt: null,
   ahead: null,
+  behind: null,
 };
 
 interface More {
@@ -130,6 +131,23 @@ const CASES: readonly (readonly [what: string, facts: More, code: string, senten
     { delivery: { attempts: 2, nextAttemptAt: START + 60_000, attempt: TIMEOUT } },
     "retrying",
     "It waits for its next attempt at 2026-11-20T09:56:00.000Z after 2 attempts; the last one: no answer in time.",
+  ],
+  [
+    "behind another one of its ordering key",
+    {
+      delivery: {
+        nextAttemptAt: null,
+        behind: { event: "evt_2", attempts: 3, nextAttemptAt: START + 60_000, holdsKey: false },
+      },
+    },
+    "behind",
+    "It waits behind evt_2, which has the same ordering key and goes first; attempt 4 of that one is due at 2026-11-20T09:56:00.000Z.",
+  ],
+  [
+    "behind one that holds the key",
+    { delivery: { nextAttemptAt: null, behind: { event: "evt_2", attempts: 7, nextAttemptAt: null, holdsKey: true } } },
+    "behind",
+    "It waits behind evt_2, which failed after 7 attempts and holds their ordering key, until somebody replays or cancels that one.",
   ],
   ["due", { delivery: {} }, "waiting", "It is due, and is sent as soon as it is the endpoint's turn."],
   ["behind one", { delivery: { ahead: 1 } }, "waiting", "It is due, and waits behind 1 delivery to the same endpoint."],

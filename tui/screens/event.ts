@@ -200,6 +200,15 @@ function toCome(
   state: State,
   { delivery, attempts, ladder }: Pick<OfDelivery, "delivery" | "attempts"> & { readonly ladder: Ladder | null },
 ): Span[][] {
+  const { waits_behind: behind } = delivery;
+  if (behind) {
+    const next = behind.next_attempt_at;
+    const isNext = next === null ? "" : `, ${whenText(state, delivery.endpoint, Date.parse(next) - state.now)}`;
+    const how = behind.holds_key
+      ? "which failed and holds their ordering key"
+      : `attempt ${behind.attempts + 1}${isNext}`;
+    return [[{ text: `    waits behind ${behind.event}, ${how}`, style: "cyan" }]];
+  }
   if (delivery.next_attempt_at === null) return [];
   const when = whenText(state, delivery.endpoint, Date.parse(delivery.next_attempt_at) - state.now);
   const next: Span[] = [

@@ -155,7 +155,7 @@ export function deliveryRows(state: State, list: List<Delivery>, room: Area): st
       width: 6,
       rank: 2,
       align: "right",
-      cell: (row) => ({ text: nextText(state, row.next_attempt_at) }),
+      cell: (row) => ({ text: row.waits_behind ? "behind" : nextText(state, row.next_attempt_at) }),
     },
     {
       head: "AGE",

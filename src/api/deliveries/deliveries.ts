@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { SHOWN_STATUSES } from "../../domain/deliveries/delivery.ts";
+import type { Blocker } from "../../domain/deliveries/ordering.ts";
 import { isId } from "../../domain/id.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { AttemptRequest, DeliveryView } from "../../store/store.ts";
@@ -27,6 +28,24 @@ export const Delivery = titled(
     status: DeliveryStatus,
     attempts: described(Count, "How many attempts have been made."),
     next_attempt_at: described(v.nullable(Instant), "Null unless it is pending."),
+    sequence: described(
+      v.nullable(Count),
+      "The number in `webhook-sequence`, if it is delivered in order: it counts the deliveries of its endpoint and `ordering_key`. 0 if a job added it afterwards.",
+    ),
+    waits_behind: described(
+      v.nullable(
+        v.object({
+          event: id("evt"),
+          attempts: described(Count, "How many attempts have been made of that one."),
+          next_attempt_at: described(v.nullable(Instant), "Null if it holds the key."),
+          holds_key: described(
+            v.boolean(),
+            "It failed, and the endpoint has `after_failure` `hold`: replay or cancel it to go on.",
+          ),
+        }),
+      ),
+      "The event that goes before it, because it has the same `ordering_key`; null if none does.",
+    ),
     last_attempt: v.nullable(Attempt),
   }),
 );
@@ -57,6 +76,8 @@ export const aDelivery = {
   status: "pending",
   attempts: 1,
   next_attempt_at: "2026-11-20T09:55:30.142Z",
+  sequence: null,
+  waits_behind: null,
   last_attempt: anAttempt,
 };
 
@@ -94,8 +115,14 @@ export function presentWithinEvent(delivery: DeliveryView) {
     status: delivery.status,
     attempts: delivery.attempts,
     next_attempt_at: formatInstantOrNull(delivery.nextAttemptAt),
+    sequence: delivery.sequence,
+    waits_behind: delivery.behind && presentBlocker(delivery.behind),
     last_attempt: delivery.lastAttempt === null ? null : presentAttempt(delivery.lastAttempt),
   };
+}
+
+function presentBlocker({ event, attempts, nextAttemptAt, holdsKey }: Blocker) {
+  return { event, attempts, next_attempt_at: formatInstantOrNull(nextAttemptAt), holds_key: holdsKey };
 }
 
 const params = { id: "dlv" };

@@ -22,7 +22,7 @@ export const Explanation = titled(
     endpoint: id("ep"),
     reason: described(
       v.picklist(REASON_CODES),
-      "The first six are about its delivery: `retrying` is due later, `waiting` is due and waits for its turn, `erased` was cancelled and its event erased. The next ones say why there is none. `unknown`: what would tell is not kept any more.",
+      "The first eight are about its delivery: `retrying` is due later, `waiting` is due and waits for its turn, `behind` waits for another event with its ordering key, `erased` was cancelled and its event erased. The next ones say why there is none. `unknown`: what would tell is not kept any more.",
     ),
     sentence: described(v.string(), "The answer in one sentence, for people. Its words may change."),
     at: described(

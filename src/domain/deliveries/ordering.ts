@@ -30,6 +30,16 @@ export interface OpenPlace extends Place {
   readonly isBeingCancelled: boolean;
 }
 
+/** The delivery that another one waits behind: the first of its line, or the failed one that holds the key. */
+export interface Blocker {
+  /** The id of its event. */
+  readonly event: string;
+  readonly attempts: number;
+  /** Null if it holds the key. */
+  readonly nextAttemptAt: number | null;
+  readonly holdsKey: boolean;
+}
+
 /** The facts about a line. */
 export interface Line {
   /** Its first open delivery. Null if none is open. */

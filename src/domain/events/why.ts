@@ -3,6 +3,7 @@
  * the choice that the endpoint had then. If the rows that would tell are gone, it says so.
  */
 import { causeText, type AttemptError } from "../deliveries/attempt.ts";
+import type { Blocker } from "../deliveries/ordering.ts";
 import type { ShownStatus } from "../deliveries/delivery.ts";
 import type { ChoiceThen, KeptChoice } from "../endpoints/choice.ts";
 import type { DisabledReason } from "../endpoints/endpoint.ts";
@@ -46,6 +47,8 @@ export interface WhyDelivery {
   } | null;
   /** The number of deliveries that wait before it at its endpoint. Null if it does not wait on the disk. */
   readonly ahead: number | null;
+  /** The delivery that goes before it. Null unless it waits behind another one of its ordering key. */
+  readonly behind: Blocker | null;
 }
 
 /** The facts about sending now, for a delivery that waits. */
@@ -78,6 +81,7 @@ export type Reason =
       readonly ahead: number | null;
       readonly halted: string | null;
     }
+  | ({ readonly code: "behind" } & Blocker)
   | { readonly code: "tenant_differs"; readonly event: string; readonly endpoint: string }
   | { readonly code: "test_of_another" }
   | { readonly code: "not_registered"; readonly at: number }
@@ -104,6 +108,7 @@ export const REASON_CODES = [
   "held",
   "retrying",
   "waiting",
+  "behind",
   "tenant_differs",
   "test_of_another",
   "not_registered",
@@ -156,7 +161,7 @@ function compiled({ filter }: KeptChoice): Filter | null {
 }
 
 function ofDelivery(delivery: WhyDelivery, { event, endpoint }: WhyFacts, { now, halted }: WhyNow): Reason {
-  const { status, attempts, attempt, nextAttemptAt, ahead } = delivery;
+  const { status, attempts, attempt, nextAttemptAt, ahead, behind } = delivery;
   const last = attempt === null ? null : { error: attempt.error, statusCode: attempt.statusCode };
   const at = attempt?.endedAt ?? null;
   switch (status) {
@@ -171,6 +176,7 @@ function ofDelivery(delivery: WhyDelivery, { event, endpoint }: WhyFacts, { now,
     case "held":
       return { code: "held", attempts };
     case "pending": {
+      if (behind !== null) return { code: "behind", ...behind };
       const isLater = nextAttemptAt !== null && nextAttemptAt > now;
       return isLater
         ? { code: "retrying", at: nextAttemptAt, attempts, last }
@@ -210,6 +216,8 @@ export function sentenceOf(reason: Reason): string {
         : `It waits for its next attempt at ${formatInstant(reason.at)}${afterTries(reason.attempts)}${lastText(reason.last)}.`;
     case "waiting":
       return `${waitingText(reason.ahead)}${reason.halted === null ? "" : `; nothing is being sent now: ${reason.halted}`}.`;
+    case "behind":
+      return behindText(reason);
     case "tenant_differs":
       return `The event belongs to the tenant ${reason.event}, and the endpoint to ${reason.endpoint}.`;
     case "test_of_another":
@@ -250,6 +258,15 @@ function waitingText(ahead: number | null): string {
       ? `at least ${counted(ahead, "delivery", "deliveries")}`
       : counted(ahead, "delivery", "deliveries");
   return `It is due, and waits behind ${count} to the same endpoint`;
+}
+
+function behindText({ event, attempts, nextAttemptAt, holdsKey }: Blocker): string {
+  if (holdsKey) {
+    return `It waits behind ${event}, which failed${afterTries(attempts)} and holds their ordering key, until somebody replays or cancels that one.`;
+  }
+  const when =
+    nextAttemptAt === null ? "" : `; attempt ${attempts + 1} of that one is due at ${formatInstant(nextAttemptAt)}`;
+  return `It waits behind ${event}, which has the same ordering key and goes first${when}.`;
 }
 
 function becauseText(reason: DisabledReason | null): string {

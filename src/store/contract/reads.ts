@@ -1,4 +1,5 @@
 /** The contract for reads: events, deliveries and attempts as they are shown, and the parts that all lists share. */
+import type { Blocker } from "../../domain/deliveries/ordering.ts";
 import type { AttemptError, BodyError, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
 import type { EventLabels } from "../../domain/events/event.ts";
 import type { WhyFacts } from "../../domain/events/why.ts";
@@ -166,6 +167,10 @@ export interface DeliveryView {
   readonly retry: number | null;
   /** Null unless the delivery is pending. */
   readonly nextAttemptAt: number | null;
+  /** Its number in the line of its ordering key. Null if it is in none. */
+  readonly sequence: number | null;
+  /** The delivery that goes before it. Null unless it waits behind another one of its ordering key. */
+  readonly behind: Blocker | null;
   readonly lastAttempt: Attempt | null;
 }
 

@@ -3,6 +3,7 @@ import type { ShownStatus } from "../../domain/deliveries/delivery.ts";
 import type { DeliveryState } from "../../domain/deliveries/record.ts";
 import type { WhyDelivery } from "../../domain/events/why.ts";
 import type { Attempt, DeliveryView } from "../store.ts";
+import { blockerOf } from "./blocker.ts";
 import {
   BEHIND,
   deliveryId,
@@ -47,6 +48,7 @@ export function whyDelivery(view: DeliveryView, success: Attempt | null, ahead: 
       statusCode: attempt.statusCode,
     },
     ahead,
+    behind: view.behind,
   };
 }
 
@@ -54,6 +56,9 @@ export interface DeliveryRow extends StateRow {
   readonly event: number;
   readonly endpoint: number;
   readonly round: number;
+  readonly sequence: number | null;
+  /** From `blockerSql`. */
+  readonly behind: Parameters<typeof blockerOf>[0];
 }
 
 /** The parts of a shown delivery that its row has no column for. */
@@ -85,6 +90,8 @@ export function deliveryOf(row: DeliveryRow, names: DeliveryNames): DeliveryView
     round: row.round,
     retry: status === "pending" || status === "held" ? row.retry : null,
     nextAttemptAt: status === "pending" && row.status <= WAITING && !isBehind(row.due_at) ? row.due_at : null,
+    sequence: row.sequence,
+    behind: status === "pending" || status === "held" ? blockerOf(row.behind) : null,
     lastAttempt,
   };
 }

@@ -207,6 +207,10 @@ class Delivery(TypedDict):
     attempts: int
     # Null unless it is pending.
     next_attempt_at: Optional[str]
+    # The number in `webhook-sequence`, if it is delivered in order: it counts the deliveries of its endpoint and `ordering_key`. 0 if a job added it afterwards.
+    sequence: Optional[int]
+    # The event that goes before it, because it has the same `ordering_key`; null if none does.
+    waits_behind: Optional[Dict[str, Any]]
     last_attempt: Union[Attempt, None]
 
 
@@ -495,8 +499,8 @@ class EventTypeSettings(TypedDict, total=False):
 class Explanation(TypedDict):
     event: str
     endpoint: str
-    # The first six are about its delivery: `retrying` is due later, `waiting` is due and waits for its turn, `erased` was cancelled and its event erased. The next ones say why there is none. `unknown`: what would tell is not kept any more.
-    reason: Literal["delivered", "failed", "cancelled", "erased", "held", "retrying", "waiting", "tenant_differs", "test_of_another", "not_registered", "deleted", "not_subscribed", "skipped", "filtered", "unknown"]
+    # The first eight are about its delivery: `retrying` is due later, `waiting` is due and waits for its turn, `behind` waits for another event with its ordering key, `erased` was cancelled and its event erased. The next ones say why there is none. `unknown`: what would tell is not kept any more.
+    reason: Literal["delivered", "failed", "cancelled", "erased", "held", "retrying", "waiting", "behind", "tenant_differs", "test_of_another", "not_registered", "deleted", "not_subscribed", "skipped", "filtered", "unknown"]
     # The answer in one sentence, for people. Its words may change.
     sentence: str
     # When it was delivered, failed or was erased, when it is due, or when the endpoint was registered or deleted; null for other reasons, and if it is not known.

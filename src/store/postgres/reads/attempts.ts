@@ -3,6 +3,7 @@ import type { KeyTimes } from "../../rows/key-times.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
+import { blockerSql } from "../../rows/blocker.ts";
 import { eventId } from "../../rows/codes.ts";
 import { attemptOf as viewOf, type AttemptRow as StoredAttempt } from "../../rows/attempt-row.ts";
 import { deliveryOf as shownDelivery, type DeliveryRow as StoredDelivery } from "../../rows/delivery-row.ts";
@@ -46,7 +47,7 @@ export interface DeliveryRow extends StoredDelivery, OfEndpoint {
 export const OF_ENDPOINT = "p.id AS endpoint_id, p.enabled, p.deleted_at IS NOT NULL AS deleted, p.cancel_to";
 /** SQL for the columns of `delivery d JOIN event e JOIN endpoint p`. */
 export const DELIVERY = `d.event, d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d.due_at,
-  e.random, e.tenant, e.type, e.test, ${OF_ENDPOINT}`;
+  d.sequence, ${blockerSql("json_build_array")} AS behind, e.random, e.tenant, e.type, e.test, ${OF_ENDPOINT}`;
 export const FROM_DELIVERY = "delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint";
 
 /** Selects the same for rows `event, endpoint`, each found by its key. The planner must not begin at another table. */

@@ -14,6 +14,7 @@ import { Totals } from "../lists/totals.ts";
 import { IS_FRESH } from "../numbers/fragments.ts";
 import { WAITING, deliveryId, eventId, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
+import { blockerSql } from "../../rows/blocker.ts";
 import { deliveryOf, type DeliveryRow } from "../../rows/delivery-row.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
 import { checkOf } from "../../lists/conditions.ts";
@@ -57,8 +58,10 @@ interface Parts {
   readonly sources: Sources;
 }
 
-const COLUMNS = "event, endpoint, status, attempts, round, retry, trigger, due_at";
-const LISTED = `d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d.due_at,
+const COLUMNS = `event, endpoint, status, attempts, round, retry, trigger, due_at, sequence,
+  ${blockerSql("json_array")} AS behind`;
+const LISTED = `d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d.due_at, d.sequence,
+  ${blockerSql("json_array")} AS behind,
   e.key AS event, e.random, e.tenant, e.type, e.test`;
 
 export class Deliveries {
@@ -76,8 +79,8 @@ export class Deliveries {
     this.#keys = new MergedKeys(db);
     this.#totals = new Totals(db, parts.sources);
     this.#parts = parts;
-    this.#all = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? ORDER BY endpoint`);
-    this.#one = db.prepare(`SELECT ${COLUMNS} FROM delivery WHERE event = ? AND endpoint = ?`);
+    this.#all = db.prepare(`SELECT ${COLUMNS} FROM delivery d WHERE event = ? ORDER BY endpoint`);
+    this.#one = db.prepare(`SELECT ${COLUMNS} FROM delivery d WHERE event = ? AND endpoint = ?`);
     this.#listed = db.prepare(
       `SELECT ${LISTED} FROM delivery d JOIN event e ON e.key = d.event WHERE d.event = ? AND d.endpoint = ?`,
     );

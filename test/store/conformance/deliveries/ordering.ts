@@ -277,6 +277,35 @@ export function ordering(openFresh: OpenFresh): void {
       expect(left.map(({ delivery }) => delivery)).not.toContain(next.delivery);
     });
 
+    it("says which delivery another one waits behind, and which one holds the key", async () => {
+      const { store, endpoint, first, second, third } = await three(openFresh, HOLD);
+      const query = { tenant: null, limit: 10, order: "oldest", endpoint } as const;
+      const shown = async () =>
+        (await store.reads.listDeliveries(query))!.data.map(({ behind, sequence }) => [sequence, behind]);
+      const ahead = { event: first, attempts: 0, nextAttemptAt: START, holdsKey: false };
+      expect(await shown()).toEqual([
+        [1, null],
+        [2, ahead],
+        [3, ahead],
+      ]);
+      await store.deliveries.record([again(await onlyDue(store, endpoint), LATER)]);
+      const retried = { ...ahead, attempts: 1, nextAttemptAt: LATER };
+      expect((await store.reads.getEvent(null, third))!.deliveries[0]!.behind).toEqual(retried);
+      expect(await store.reads.whyFacts(null, second, endpoint)).toMatchObject({ delivery: { behind: retried } });
+      await store.deliveries.record([failed(await onlyDue(store, endpoint))]);
+      const held = { event: first, attempts: 2, nextAttemptAt: null, holdsKey: true };
+      expect(await shown()).toEqual([
+        [1, null],
+        [2, held],
+        [3, held],
+      ]);
+      const unordered = await publishOne(store);
+      expect((await store.reads.getEvent(null, unordered.id))!.deliveries[0]).toMatchObject({
+        sequence: null,
+        behind: null,
+      });
+    });
+
     it("counts and lists what waits behind another as pending", async () => {
       const { store, endpoint } = await three(openFresh);
       const query = { tenant: null, limit: 10, order: "oldest", endpoint, status: "pending" } as const;
