@@ -202,16 +202,21 @@ export class PostgresTable implements OutboxTable {
   }
 
   #connected(): Promise<Client> {
-    return (this.#client ??= this.#connect());
+    if (this.#client !== null) return this.#client;
+    // A connection that was given up may end late, when there is another one.
+    const onLost = () => {
+      if (this.#client !== opening) return;
+      this.drop();
+      this.#wait.end();
+    };
+    const opening = this.#connect(onLost);
+    return (this.#client = opening);
   }
 
-  async #connect(): Promise<Client> {
+  async #connect(onLost: () => void): Promise<Client> {
     let made: Client | null = null;
     try {
-      made = await connect(this.#configs(), SETTINGS, () => {
-        this.drop();
-        this.#wait.end();
-      });
+      made = await connect(this.#configs(), SETTINGS, onLost);
       made.on("notification", () => this.#wait.end());
       await made.query(`LISTEN ${CHANNEL}`);
       return made;

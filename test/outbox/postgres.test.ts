@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { CLAIM_MS, lastingFrom } from "../../src/domain/outbox/key.ts";
 import { startDaemon } from "../../src/daemon.ts";
 import { silentLog } from "../../src/log.ts";
 import { aDirectory, testConfig } from "../harness/daemon.ts";
-import { createDatabase } from "../store/stores.ts";
+import { draft, withCapacity } from "../store/fixtures.ts";
+import { createDatabase, openPostgresDatabase } from "../store/stores.ts";
 import { eventsOf, insertRow, onPostgres, reading, requireServer, ROLE } from "./outbox.ts";
 
 const WAIT = { timeout: 20_000, interval: 20 };
@@ -108,4 +110,17 @@ it.each([
   await vi.waitFor(() => expect(lines.slice(2)).toEqual(["the outbox is read again"]), WAIT);
   await application.insert({ data: '{"n":1}' });
   await vi.waitFor(async () => expect(await eventsOf(daemon)).toHaveLength(2), WAIT);
+});
+
+it("refuses a row that a process has read long ago, because its key may have been used and forgotten since", async () => {
+  const server = await requireServer();
+  const url = server.urlOf(await createDatabase(server));
+  const store = await openPostgresDatabase(url, { dir: aDirectory(), clock: systemClock });
+  const publish = (key: string, readAt: number) => {
+    const idempotency = { key, fingerprint: Buffer.alloc(32), expiresAt: lastingFrom(readAt) };
+    return store.events.publish([draft({ idempotency })], Date.now(), withCapacity);
+  };
+  await expect(publish("old", Date.now() - CLAIM_MS - 1000)).rejects.toMatchObject({ code: "storage_unavailable" });
+  expect(await publish("new", Date.now() - CLAIM_MS / 2)).toHaveLength(1);
+  expect(await store.idempotency.lasting(0, Date.now(), 10)).toEqual([expect.objectContaining({ key: "new" })]);
 });

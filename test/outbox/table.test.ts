@@ -101,6 +101,26 @@ describe.each([
   });
 });
 
+describe("the table in PostgreSQL", () => {
+  it("gives no row to a second node that a first one is publishing, nor makes it wait", async () => {
+    const application = await onPostgres();
+    await application.insert({}, {});
+    const [first, second] = [tableOf(application.outbox), tableOf(application.outbox)];
+    const seen: number[] = [];
+    const look = async (rows: readonly unknown[]) => {
+      seen.push(rows.length);
+      return rows.map(() => "published" as const);
+    };
+    await first.pass(async (rows) => {
+      await application.insert({});
+      await second.pass(look, []);
+      return look(rows);
+    }, []);
+    expect(seen).toEqual([1, 2]);
+    expect(await idsOf(application)).toEqual([]);
+  });
+});
+
 describe("the table in SQLite", () => {
   it("is waited for while the application has it locked, and the event loop goes on", async () => {
     const { db, outbox, rows, insert } = await onSqlite();
