@@ -62,6 +62,23 @@ describe.each([
     expect(events.map(({ tenant, type }) => [tenant, type])).toEqual([["acme", "budget.exceeded"]]);
   });
 
+  it("publishes or deletes rows that were set aside, once somebody says so", async () => {
+    const application = await open();
+    await application.insert({ type: "order.placed" }, { type: "order.placed" });
+    const { daemon } = await reading(application);
+    const rows = async () => (await daemon.request("GET", "/v1/outboxes/shop/set-aside")).body.data;
+    const problem: unknown = expect.stringContaining("/type is not a known event type");
+    const one = (id: string) => ({ id, type: "order.placed", problem });
+    await vi.waitFor(async () => expect(await rows()).toEqual([one("1"), one("2")]), WAIT);
+    await daemon.request("POST", "/v1/webhooks/event-types", { name: "order.placed" });
+    const retried = await daemon.request("POST", "/v1/outboxes/shop/retry", { ids: ["1"] });
+    expect(retried).toMatchObject({ status: 200, body: { rows: 1 } });
+    await vi.waitFor(async () => expect(await eventsOf(daemon)).toHaveLength(1), WAIT);
+    expect((await daemon.request("POST", "/v1/outboxes/shop/drop")).body).toEqual({ rows: 1 });
+    expect(await application.rows()).toEqual([]);
+    expect((await daemon.request("POST", "/v1/outboxes/other/drop")).status).toBe(404);
+  });
+
   it("publishes nothing of a transaction that was rolled back", async () => {
     const application = await open();
     const { daemon } = await reading(application);

@@ -8,6 +8,7 @@ import { startDaemon } from "../../src/daemon.ts";
 import { silentLog } from "../../src/log.ts";
 import { aDirectory, testConfig } from "../harness/daemon.ts";
 import { draft, withCapacity } from "../store/fixtures.ts";
+import { Link } from "../harness/link.ts";
 import { createDatabase, openPostgresDatabase } from "../store/stores.ts";
 import { eventsOf, insertRow, onPostgres, reading, requireServer, ROLE } from "./outbox.ts";
 
@@ -123,4 +124,30 @@ it("refuses a row that a process has read long ago, because its key may have bee
   await expect(publish("old", Date.now() - CLAIM_MS - 1000)).rejects.toMatchObject({ code: "storage_unavailable" });
   expect(await publish("new", Date.now() - CLAIM_MS / 2)).toHaveLength(1);
   expect(await store.idempotency.lasting(0, Date.now(), 10)).toEqual([expect.objectContaining({ key: "new" })]);
+});
+
+it("says within 5 s that its server is silent, publishes by the API, and goes on by itself", async () => {
+  const application = await onPostgres();
+  const url = new URL(application.url);
+  const link = await Link.to(Number(url.port));
+  onTestFinished(() => link.close());
+  const through = `postgres://${ROLE}@127.0.0.1:${link.port}${url.pathname}`;
+  const { lines, log } = listening();
+  const outbox = { ...application.outbox, database: { kind: "postgres", url: through } } as const;
+  const { daemon } = await reading({ ...application, outbox }, { log });
+  await vi.waitFor(() => expect(lines).toEqual(["the outbox is read"]), WAIT);
+  link.silence();
+  const silentAt = performance.now();
+  await vi.waitFor(() => expect(lines[1]).toContain("it does not answer"), WAIT);
+  expect(performance.now() - silentAt).toBeLessThan(10_000);
+  await daemon.publish();
+  const { body: retried } = await daemon.request("POST", "/v1/outboxes/shop/retry", {});
+  expect(retried).toMatchObject({ code: "outbox_unavailable", retryable: true });
+  const { body } = await daemon.request("GET", "/v1/outboxes");
+  const what: unknown = expect.stringContaining("it does not answer");
+  expect(body.data).toMatchObject([{ name: "shop", up: false, trouble: { what } }]);
+  await application.insert({});
+  link.resume();
+  await vi.waitFor(async () => expect(await eventsOf(daemon)).toHaveLength(2), WAIT);
+  await vi.waitFor(() => expect(lines.slice(2)).toEqual(["the outbox is read again"]), WAIT);
 });
