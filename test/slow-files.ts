@@ -23,6 +23,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/docs/third-party.test.ts",
   "test/api/openapi/generators.test.ts",
   "test/docs/other-senders.test.ts",
+  "test/api/openapi/docs-page.test.ts",
   "test/process/first-start.test.ts",
   "test/docs/verify-ed25519.test.ts",
   "test/tui/terminal.test.ts",

@@ -26,7 +26,7 @@ export const readDocs: Operation = {
   tag: "Daemon",
   summary: "Read this description as a page",
   description:
-    "One HTML page without scripts or external resources: save it and open it anywhere. With `[server] docs` = `key` it asks for an API key first.",
+    "One HTML page without external resources: save it and open it anywhere. With `[server] docs` = `key` it asks for an API key first.",
   headers: IF_NONE_MATCH,
   replies: {
     200: {
@@ -66,6 +66,15 @@ const HTML = "text/html; charset=utf-8";
 const OPEN_CACHE = "no-cache";
 const CLOSED_CACHE = "private, no-cache";
 
+function examplesOf(routes: readonly Route[]): Map<string, Record<string, unknown>> {
+  return new Map(
+    routes.map(({ operation: { id, replies } }) => [
+      id,
+      Object.fromEntries(Object.entries(replies).map(([status, { example }]) => [status, example])),
+    ]),
+  );
+}
+
 /** `routes` is called only when all routes are known, including these two. */
 export function descriptionRoutes({ catalogue, config, version }: ApiParts, routes: () => readonly Route[]): Route[] {
   let made: { of: readonly EventType[]; answers: Promise<Record<Document, Kept>> } | undefined;
@@ -81,14 +90,16 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
 
   /** Most processes never get this request, so the generator and its libraries are loaded only when needed. */
   const make = async (): Promise<Record<Document, Kept>> => {
-    const [{ openapi }, { page, KEY_PAGE, KEY_PAGE_POLICY, PAGE_POLICY }, { Representation }] = await Promise.all([
+    const [{ openapi }, { page, KEY_PAGE }, { KEY_PAGE_POLICY, PAGE_POLICY }, { Representation }] = await Promise.all([
       import("./document.ts"),
       import("./page.ts"),
+      import("./page-parts.ts"),
       import("../pipeline/representation.ts"),
     ]);
 
+    const all = routes();
     const document = openapi({
-      routes: routes(),
+      routes: all,
       types: catalogue.types.values(),
       version,
       signature: config.signature,
@@ -96,7 +107,7 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
     });
     const [described, shown, asking] = await Promise.all([
       Representation.of("application/json", JSON.stringify(document)),
-      Representation.of(HTML, page(document)),
+      Representation.of(HTML, page(document, examplesOf(all))),
       Representation.of(HTML, KEY_PAGE),
     ]);
     return {

@@ -1,46 +1,11 @@
-/** Renders the description as one HTML page that loads nothing: no scripts, no images. */
-import { createHash } from "node:crypto";
+/**
+ * Renders the description as one HTML page that loads nothing: its style and its script are in it. It can be read without
+ * the script, too.
+ */
 import type { JsonObject } from "./json-schema.ts";
+import { KEY_SCRIPT, SCRIPT, STYLE } from "./page-parts.ts";
 import { CODES, exampleOf } from "./responses.ts";
-
-const STYLE = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 0; display: grid; grid-template-columns: 17rem minmax(0, 1fr); }
-nav { position: sticky; top: 0; height: 100vh; overflow: auto; box-sizing: border-box; padding: 1rem; font-size: .85rem; }
-nav ul { list-style: none; margin: 0 0 .5rem; padding-left: .75rem; }
-nav a { text-decoration: none; }
-main { max-width: 60rem; padding: 1rem 2rem 6rem; }
-h2 { margin-top: 3rem; border-bottom: 1px solid #8886; }
-article { margin: 2rem 0; padding-left: 1rem; border-left: 3px solid #8886; }
-article p { margin: .4rem 0; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid #8883; }
-td p { margin: 0; }
-code, pre { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: break-word; }
-pre { padding: .75rem; overflow: auto; background: #8881; }
-small { opacity: .75; }
-@media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; } }
-`;
-
-const STYLE_HASH = hashOf(STYLE);
-
-/** Nothing may be loaded or run, and only our own style sheet applies, by its hash. */
-export const PAGE_POLICY =
-  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; ` +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/** The key is sent in a header of the page's own request, so it never appears in an address. */
-const KEY_SCRIPT = `
-const form = document.forms[0];
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const headers = { authorization: "Bearer " + form.elements.key.value.trim() };
-  const answer = await fetch("docs/description", { headers }).catch(() => null);
-  if (!answer?.ok) return void (document.querySelector("output").value = "This key does not open it.");
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  document.replaceChild(document.adoptNode(page.documentElement), document.documentElement);
-});
-`;
+import { LANGUAGES, samplesOf } from "./samples.ts";
 
 /** Shown instead of the description if reading it needs a key. */
 export const KEY_PAGE =
@@ -49,34 +14,60 @@ export const KEY_PAGE =
   `<form><p><label>API key <input name="key" type="password" required autocomplete="off" autofocus></label> ` +
   `<button>Read the description</button></p><p><output></output></p></form></main><script>${KEY_SCRIPT}</script></body></html>\n`;
 
-export const KEY_PAGE_POLICY = `${PAGE_POLICY}; script-src 'sha256-${hashOf(KEY_SCRIPT)}'; connect-src 'self'`;
-
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64");
-}
-
 type Operation = JsonObject & { operationId: string; summary: string; tags: string[] };
 type Located = { method: string; path: string; operation: Operation };
 
+/** The examples of answers, by operation and status. */
+export type Examples = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+
+const CONTROLS =
+  `<label>Search <input id="find" type="search" placeholder="replay, 409, uid …"></label><small id="count" role="status"></small>` +
+  `<fieldset>${Object.entries(LANGUAGES)
+    .map(([id, name], at) => {
+      const checked = at === 0 ? " checked" : "";
+      return `<label><input type="radio" name="language" id="in-${id}"${checked}> ${name}</label>`;
+    })
+    .join("")}</fieldset><button id="fold" type="button">Unfold all, or fold</button>`;
+
 /** `document` must come from `openapi()`. */
-export function page(document: JsonObject): string {
-  const view = new View(document);
+export function page(document: JsonObject, examples: Examples = new Map()): string {
+  const view = new View(document, examples);
   const { info, tags } = document as { info: JsonObject; tags: { name: string; description: string }[] };
   const chapters = tags.map((tag) => view.chapter(tag)).join("");
   return (
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>webhookd ${escape(info.version)}</title>` +
-    `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body>` +
-    `<nav>${view.contents(tags)}</nav><main><h1>webhookd <small>${escape(info.version)}</small></h1>` +
-    `${prose(info.description)}${chapters}${view.problems()}${view.shapes()}</main></body></html>\n`
+    `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body>` +
+    `<header><strong>webhookd</strong><small>${escape(info.version)}</small>${CONTROLS}</header>` +
+    `<nav aria-label="Contents">${view.contents(tags)}</nav><main><h1>The HTTP interface</h1>` +
+    `<section id="about">${prose(info.description)}${clients()}</section>${chapters}${view.problems()}${view.shapes()}</main>` +
+    `<script>${SCRIPT}</script></body></html>\n`
   );
+}
+
+/** Shows how each client of the samples is made. */
+function clients(): string {
+  const made = {
+    curl: "WEBHOOKD_URL=http://127.0.0.1:8420 WEBHOOKD_KEY=whk_…",
+    node: 'import { connect } from "webhookd/client";\nconst webhookd = connect({ url: process.env.WEBHOOKD_URL, key: process.env.WEBHOOKD_KEY });',
+    python: 'import os, webhookd\nclient = webhookd.Client(os.environ["WEBHOOKD_URL"], key=os.environ["WEBHOOKD_KEY"])',
+  };
+  return samples(made);
+}
+
+function samples(by: Readonly<Record<string, string>>): string {
+  return Object.entries(by)
+    .map(([language, text]) => `<pre class="sample ${language}">${escape(text)}</pre>`)
+    .join("");
 }
 
 class View {
   readonly #document: JsonObject;
   readonly #operations: Located[];
+  readonly #examples: Examples;
 
-  constructor(document: JsonObject) {
+  constructor(document: JsonObject, examples: Examples) {
     this.#document = document;
+    this.#examples = examples;
     const { paths, webhooks } = document as Record<string, Record<string, Record<string, Operation>>>;
     this.#operations = Object.entries({ ...paths, ...webhooks }).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
@@ -86,8 +77,10 @@ class View {
   contents(tags: readonly { name: string }[]): string {
     const of = (name: string) =>
       this.#in(name).map((located) => `<li>${link(located.operation.operationId, titleOf(located))}</li>`);
-    const chapters = tags.map(({ name }) => `<li>${link(name, name)}<ul>${of(name).join("")}</ul></li>`);
-    return `<ul>${chapters.join("")}<li>${link("errors", "Errors")}</li><li>${link("shapes", "Shapes")}</li></ul>`;
+    const chapters = tags.map(
+      ({ name }) => `<details><summary>${escape(name)}</summary><ul>${of(name).join("")}</ul></details>`,
+    );
+    return `${chapters.join("")}${link("errors", "Errors")}${link("shapes", "Shapes")}`;
   }
 
   chapter({ name, description }: { name: string; description: string }): string {
@@ -102,14 +95,18 @@ class View {
       escape(value.title),
       escape(value.detail),
     ]);
-    return `<section id="errors"><h2>Errors</h2>${table(["code", "status", "", "for example"], rows)}</section>`;
+    const all = table(["code", "status", "title", "for example"], rows);
+    return `<section id="errors"><h2>Errors</h2>${item("codes", "<h3>All codes</h3>", all)}</section>`;
   }
 
   shapes(): string {
     const { schemas } = this.#document.components as { schemas: Record<string, JsonObject> };
-    const all = Object.entries(schemas).map(
-      ([name, schema]) =>
-        `<h3 id="shape.${escape(name)}">${escape(name)}</h3>${prose(schema.description)}${shape(schema)}`,
+    const all = Object.entries(schemas).map(([name, schema]) =>
+      item(
+        `shape.${name}`,
+        `<h3>${escape(name)}</h3>`,
+        `<p>${typeOf(schema)}</p>${prose(schema.description)}${shape(schema, (each) => this.#resolved(each))}`,
+      ),
     );
     return `<section id="shapes"><h2>Shapes</h2>${all.join("")}</section>`;
   }
@@ -120,13 +117,29 @@ class View {
 
   #operation(located: Located): string {
     const { method, path, operation } = located;
-    const { operationId, summary, description, security } = operation;
-    const route = `${code(`${method} ${path}`)} <small>${accessOf(security as [] | undefined, operation["x-scope"])}</small>`;
-    return (
-      `<article id="${escape(operationId)}"><h3>${escape(titleOf(located))}</h3>` +
-      `<p>${path.startsWith("/") ? route : escape(summary)}</p>${prose(description)}` +
-      `${this.#parameters(operation)}${this.#body(operation)}${this.#responses(operation)}</article>`
+    const { operationId, description, security } = operation;
+    const isRoute = path.startsWith("/");
+    const head = isRoute
+      ? `<span class="verb ${method.toLowerCase()}">${method}</span><h3>${escape(titleOf(located))}</h3>${code(path)}` +
+        `<small>${accessOf(security as [] | undefined, operation["x-scope"])}</small>`
+      : `<h3>${escape(titleOf(located))}</h3><small>sent to receivers</small>`;
+    const text =
+      `${prose(isRoute ? undefined : operation.summary)}${prose(description)}` +
+      `${this.#parameters(operation)}${this.#body(operation)}${this.#responses(operation)}`;
+    return item(operationId, head, text, isRoute ? this.#samples(located) : undefined);
+  }
+
+  #samples({ method, path, operation }: Located): string {
+    const { operationId: id, responses, requestBody, security } = operation as Operation & Record<string, JsonObject>;
+    const good = Object.entries(responses!).filter(([status]) => status.startsWith("2"));
+    const contents = good.map(([, response]) => Object.entries(Object(this.#resolved(response as JsonObject).content)));
+    const isJson = contents.every((each) => each.every(([type]) => type === "application/json"));
+    const isList = contents.some((each) =>
+      each.some(([, media]) => (media as { schema: JsonObject }).schema.allOf !== undefined),
     );
+    const content = (requestBody as { content?: Record<string, { example?: unknown }> } | undefined)?.content;
+    const body = content?.["application/json"]?.example;
+    return samples(samplesOf({ id, method, path, isJson, isList, body, needsKey: security === undefined }));
   }
 
   #parameters({ parameters = [] }: JsonObject): string {
@@ -134,7 +147,7 @@ class View {
       const { name, in: place, schema, description } = this.#resolved(given);
       return [code(name), escape(place), typeOf(schema as JsonObject), prose(description)];
     });
-    return rows.length === 0 ? "" : `<h4>Parameters</h4>${table(["name", "in", "", ""], rows)}`;
+    return rows.length === 0 ? "" : `<h4>Parameters</h4>${table(["name", "in", "type", "about"], rows)}`;
   }
 
   #body({ requestBody }: JsonObject): string {
@@ -143,16 +156,17 @@ class View {
     return `<h4>Body${required ? "" : " (may be left out)"}</h4>${this.#content(content, (schema) => this.#resolved(schema))}`;
   }
 
-  #responses({ responses }: JsonObject): string {
+  #responses({ operationId, responses }: JsonObject): string {
     const all = Object.entries(responses as Record<string, JsonObject>);
     const isError = ({ content }: JsonObject) => "application/problem+json" in Object(content);
     const errors = all.filter(([, response]) => isError(this.#resolved(response)));
     const answers = all
       .map(([status, response]) => [status, this.#resolved(response)] as const)
       .filter(([, response]) => !isError(response));
+    const examples = this.#examples.get(String(operationId)) ?? {};
     const shown = answers.map(([status, response]) => {
       const { description, content = {} } = response as { description: string; content?: JsonObject };
-      return `<h4>${escape(status)}</h4>${prose(description)}${this.#content(content)}`;
+      return `<h4>${escape(status)}</h4>${prose(description)}${this.#content(content)}${example(examples[status])}`;
     });
     const links = errors.map(([, response]) => this.#problemLinks(String(response.$ref))).flat();
     return shown.join("") + (links.length === 0 ? "" : `<p class="errors">Errors: ${links.join(", ")}</p>`);
@@ -170,7 +184,7 @@ class View {
     return Object.entries(content as Record<string, { schema: JsonObject; example?: unknown }>)
       .map(
         ([type, media]) =>
-          `<p>${code(type)} ${typeOf(media.schema)}</p>${shape(looked(media.schema))}${example(media.example)}`,
+          `<p>${code(type)} ${typeOf(media.schema)}</p>${shape(looked(media.schema), (each) => this.#resolved(each))}${example(media.example)}`,
       )
       .join("");
   }
@@ -188,6 +202,15 @@ class View {
 /** A webhook is titled by its name, a route by its summary. */
 function titleOf({ path, operation }: Located): string {
   return path.startsWith("/") ? operation.summary : path;
+}
+
+/** A part of the page that can be folded. */
+function item(id: string, head: string, text: string, aside?: string): string {
+  const inside =
+    aside === undefined
+      ? `<div class="inside one">${text}</div>`
+      : `<div class="inside"><div>${text}</div><div>${aside}</div></div>`;
+  return `<details class="item" id="${escape(id)}"><summary>${head}</summary>${inside}</details>`;
 }
 
 function accessOf(security: readonly [] | undefined, scope: unknown): string {
@@ -228,13 +251,18 @@ function example(value: unknown): string {
   return `<pre>${escape(typeof value === "string" ? value : JSON.stringify(value, null, 2))}</pre>`;
 }
 
+/** Follows a reference to a component. */
+type Resolve = (schema: JsonObject) => JsonObject;
+
 /** Renders the members of an object as a table, with nested objects below. Returns "" if there are no members. */
-function shape(schema: JsonObject): string {
-  const rows = members(schema, "");
-  return rows.length === 0 ? "" : table(["field", "", ""], rows);
+function shape(schema: JsonObject, resolve: Resolve): string {
+  const rows = members(schema, "", resolve);
+  const bases = ((schema.allOf ?? []) as JsonObject[]).filter(({ $ref }) => $ref !== undefined);
+  const base = bases.length === 0 ? "" : `<p>All of ${bases.map(typeOf).join(" and ")}, and:</p>`;
+  return rows.length === 0 ? base : base + table(["field", "type", "about"], rows);
 }
 
-function members(schema: JsonObject, prefix: string): string[][] {
+function members(schema: JsonObject, prefix: string, resolve: Resolve): string[][] {
   const {
     properties = {},
     required = [],
@@ -249,10 +277,11 @@ function members(schema: JsonObject, prefix: string): string[][] {
   const own = Object.entries(properties).flatMap(([name, member]) => {
     const path = `${prefix}${name}`;
     const optional = required.includes(name) ? "" : " <small>optional</small>";
-    return [[code(path) + optional, typeOf(member), prose(member.description)], ...members(member, `${path}.`)];
+    const description = member.description ?? resolve(member).description;
+    return [[code(path) + optional, typeOf(member), prose(description)], ...members(member, `${path}.`, resolve)];
   });
-  const inner = items === undefined ? [] : members(items, prefix === "" ? "[]." : `${prefix.slice(0, -1)}[].`);
-  return [...own, ...inner, ...allOf.flatMap((each) => members(each, prefix))];
+  const inner = items === undefined ? [] : members(items, prefix === "" ? "[]." : `${prefix.slice(0, -1)}[].`, resolve);
+  return [...own, ...inner, ...allOf.flatMap((each) => members(each, prefix, resolve))];
 }
 
 /** Describes a type in words: `string or null`, `array of Delivery`, with its bounds. */
