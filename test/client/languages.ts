@@ -1,7 +1,8 @@
 /** The publishers' clients behind one interface, so that a test can ask the same of each of them. */
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import {
   ClientError,
   connect,
@@ -101,17 +102,37 @@ async function askHere({ url, socket, giveUpAfterMs = 10_000, ...asked }: Asked)
 export function python(how: "sync" | "async" = "sync"): Language | null {
   if (!hasPython()) return null;
   const child = spawn("python3", ["-B", DRIVER, PYTHON_CLIENT, KEY, how], { stdio: ["pipe", "pipe", "inherit"] });
+  return driven(how === "sync" ? "Python" : "Python with asyncio", child);
+}
+
+/** A program that answers each line of its input with a line. */
+function driven(name: string, child: ChildProcessByStdio<Writable, Readable, null>): Language {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    name: how === "sync" ? "Python" : "Python with asyncio",
+    name,
     async ask(asked) {
       child.stdin.write(`${JSON.stringify(asked)}\n`);
       const { value, done } = await lines.next();
-      if (done === true) throw new Error("the Python client ended");
+      if (done === true) throw new Error(`the ${name} client ended`);
       return JSON.parse(value) as Told;
     },
     end: () => child.stdin.end(),
   };
+}
+
+const GO_DRIVER = resolve(import.meta.dirname, "go-driver");
+
+/** Builds the driver into the folder. Returns null, with a message, if there is no Go 1.23 or newer. */
+export function go(folder: string): Language | null {
+  const binary = resolve(folder, "driver");
+  const env = { ...process.env, GOFLAGS: "-mod=mod", GOTOOLCHAIN: "local" };
+  const { status, error, stderr } = spawnSync("go", ["build", "-o", binary, "."], { cwd: GO_DRIVER, env });
+  if (error !== undefined || (status !== 0 && /requires go >=/.test(String(stderr)))) {
+    process.stderr.write("SKIPPED: the Go client is not run: there is no go of 1.23 or newer\n");
+    return null;
+  }
+  if (status !== 0) throw new Error(String(stderr));
+  return driven("Go", spawn(binary, [KEY], { stdio: ["pipe", "pipe", "inherit"] }));
 }
 
 export function hasPython(): boolean {

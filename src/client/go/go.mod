@@ -1,0 +1,3 @@
+module webhookd
+
+go 1.23

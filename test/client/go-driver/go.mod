@@ -1,0 +1,7 @@
+module driver
+
+go 1.23
+
+require webhookd v0.0.0
+
+replace webhookd => ../../../src/client/go
