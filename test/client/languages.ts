@@ -122,17 +122,22 @@ function driven(name: string, child: ChildProcessByStdio<Writable, Readable, nul
 
 const GO_DRIVER = resolve(import.meta.dirname, "go-driver");
 
-/** Builds the driver into the folder. Returns null, with a message, if there is no Go 1.23 or newer. */
 export function go(folder: string): Language | null {
+  const binary = buildGo(folder);
+  return binary === null ? null : driven("Go", spawn(binary, [KEY], { stdio: ["pipe", "pipe", "inherit"] }));
+}
+
+/** Builds the driver into the folder. Returns null, with a message, if there is no Go 1.23 or newer. */
+export function buildGo(folder: string): string | null {
   const binary = resolve(folder, "driver");
-  const env = { ...process.env, GOFLAGS: "-mod=mod", GOTOOLCHAIN: "local" };
+  const env = { ...process.env, GOTOOLCHAIN: "local" };
   const { status, error, stderr } = spawnSync("go", ["build", "-o", binary, "."], { cwd: GO_DRIVER, env });
   if (error !== undefined || (status !== 0 && /requires go >=/.test(String(stderr)))) {
     process.stderr.write("SKIPPED: the Go client is not run: there is no go of 1.23 or newer\n");
     return null;
   }
   if (status !== 0) throw new Error(String(stderr));
-  return driven("Go", spawn(binary, [KEY], { stdio: ["pipe", "pipe", "inherit"] }));
+  return binary;
 }
 
 export function hasPython(): boolean {

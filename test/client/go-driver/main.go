@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"webhookd"
@@ -139,7 +141,65 @@ func sent(text json.RawMessage) webhookd.Ask {
 	return made
 }
 
+// publishers runs 50 of them until the input ends. It prints a line for each event that was accepted.
+func publishers(url, key string) {
+	client, err := webhookd.New(webhookd.Options{URL: url, Key: key, GiveUpAfter: time.Minute})
+	if err != nil {
+		panic(err)
+	}
+	ended := make(chan struct{})
+	var all sync.WaitGroup
+	var printing sync.Mutex
+	for name := range 50 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for number := 1; ; number++ {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				ids := publishOne(client, fmt.Sprintf("go-%d", name), number)
+				printing.Lock()
+				for _, id := range ids {
+					fmt.Println(id)
+				}
+				printing.Unlock()
+			}
+		}()
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	close(ended)
+	all.Wait()
+}
+
+// publishOne publishes every third event alone, and the others in pairs.
+func publishOne(client *webhookd.Client, by string, number int) []string {
+	ctx := context.Background()
+	data := map[string]any{"by": by, "number": number}
+	if number%3 == 0 {
+		published, err := client.Publish(ctx, webhookd.EventDraft{Type: "goal.achieved", Data: data}, "")
+		if err != nil {
+			panic(err)
+		}
+		return []string{published.ID}
+	}
+	pair := map[string]any{"by": by, "number": number, "pair": true}
+	published, err := client.PublishBatch(ctx, []webhookd.BatchItem{
+		{Type: "goal.achieved", Data: data}, {Type: "goal.achieved", Data: pair},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return []string{published[0].ID, published[1].ID}
+}
+
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "publishers" {
+		publishers(os.Args[2], os.Args[3])
+		return
+	}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
