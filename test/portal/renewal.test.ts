@@ -99,4 +99,4 @@ describe.skipIf(!hasChromium)("a link that ends in the middle of a form", () => 
   });
 });
 
-const LINK = { tenant: "acme", can: ["manage"] };
+const LINK = { tenant: "acme", can: ["manage"], new_tenant: true };

@@ -13,6 +13,7 @@ import { PATIENCE_MS, startChromium } from "./chromium.ts";
 
 export interface LinkOptions {
   readonly tenant?: string;
+  readonly new_tenant?: boolean;
   readonly expires_in?: number;
   readonly can?: readonly string[];
   readonly endpoints?: readonly string[];
