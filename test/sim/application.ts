@@ -49,7 +49,12 @@ interface Request {
   answeredAt: number;
 }
 
+/** The number of ordering keys of a tenant. */
+const KEYS = 3;
+
 export class Application {
+  /** True if each event has an ordering key. */
+  ordered = false;
   acked: Acked[] = [];
   readonly #parts: ApplicationParts;
   readonly #requests: Request[] = [];
@@ -79,7 +84,15 @@ export class Application {
         fingerprint: eventFingerprint(type, createdAt, data),
         expiresAt: NEVER,
       };
-      return { tenant, type, createdAt, data, ...(place % 3 === 0 && { labels }), ...(keyed && { idempotency }) };
+      return {
+        tenant,
+        type,
+        createdAt,
+        data,
+        ...(place % 3 === 0 && { labels }),
+        ...(keyed && { idempotency }),
+        ...(this.ordered && { orderingKey: `key ${place % KEYS}` }),
+      };
     };
     const drafts = Array.from({ length: burst }, draft);
     const { endpoints } = this.#parts;

@@ -33,6 +33,9 @@ export class Endpoints {
   readonly #monotonic: () => number;
   readonly #setUp: (receiver: SimReceiver) => void;
 
+  /** True if endpoints get the events of each ordering key in order. */
+  ordered = false;
+
   constructor(monotonic: () => number, setUp: (receiver: SimReceiver) => void) {
     this.#monotonic = monotonic;
     this.#setUp = setUp;
@@ -88,7 +91,13 @@ export class Endpoints {
     };
     receiver.signing = { tenant, isAsked: (since) => endpoint.chosen.since(since).map(({ signatures }) => signatures) };
     this.all.set(id, endpoint);
-    const added = process.store.endpoints.add(newEndpoint({ id, tenant, url, ...choice, signingSecret }), 100, 0);
+    // Behind a dead receiver's events each other one of the key would wait for a whole ladder.
+    const ordering = this.ordered && !this.isDead(url) ? "by_key" : "none";
+    const added = process.store.endpoints.add(
+      newEndpoint({ id, tenant, url, ordering, ...choice, signingSecret }),
+      100,
+      0,
+    );
     return added.then(() => (endpoint.added = process.alive));
   }
 

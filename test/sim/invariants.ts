@@ -1,4 +1,4 @@
-/** The invariants that must hold in every run, numbered V1 to V15. */
+/** The invariants that must hold in every run, numbered V1 to V16. */
 import { AsymmetricVerifyingKey, publicKeyOf } from "../../src/domain/endpoints/asymmetric.ts";
 import type { Attempt, EventView, Store } from "../../src/store/store.ts";
 import type { Bulk } from "./bulk.ts";
@@ -33,8 +33,10 @@ export interface Run {
   readonly diskWasFull: boolean;
   readonly kinds: Pick<
     Kinds,
-    "receivers" | "outages" | "holds" | "pauses" | "shortages" | "prunes" | "jobs" | "restores" | "addresses"
+    "receivers" | "outages" | "holds" | "pauses" | "shortages" | "prunes" | "jobs" | "restores" | "addresses" | "orders"
   >;
+  /** Events that an operator replayed, or tried to. */
+  readonly replayed: ReadonlySet<string>;
   readonly hands: Hands;
   readonly bulk: Bulk;
   readonly holds: Pick<Holds, "cancelledAt" | "wasDisabled">;
@@ -199,7 +201,14 @@ function checkGaps(
   // A receiver that makes attempts time out may delay its own deliveries.
   const { kinds } = run;
   const hindered =
-    kinds.receivers || kinds.outages || kinds.holds || kinds.pauses || kinds.shortages || kinds.jobs || kinds.addresses;
+    kinds.receivers ||
+    kinds.outages ||
+    kinds.holds ||
+    kinds.pauses ||
+    kinds.shortages ||
+    kinds.jobs ||
+    kinds.addresses ||
+    kinds.orders;
   const untroubled = run.crashes === 0 && !run.diskWasFull && !hindered;
   for (const attempt of attempts) {
     if (attempt.retry === null || attempt.outcome !== "failed") continue;
@@ -244,6 +253,58 @@ export function checkOneAtATime(run: Run): void {
       run.violations.push(`V7: ${attempt.delivery} was attempted twice at once`);
     }
     last.set(attempt.delivery, attempt);
+  }
+}
+
+/** A delivery in a line, with its attempts as the network saw them. */
+interface Lined {
+  readonly event: string;
+  readonly delivery: string;
+  readonly sequence: number;
+  readonly attempts: readonly SeenAttempt[];
+}
+
+/**
+ * V16: the deliveries of an ordering key at an endpoint are numbered in the order of their publishes, no two of them are
+ * attempted at once, and none is attempted before the one ahead had its last attempt, unless somebody replayed that one
+ * or took it back.
+ */
+export async function checkOrder(run: Run, store: Store): Promise<void> {
+  const made = Map.groupBy(run.attempts, ({ delivery }) => delivery);
+  const lines = new Map<string, Lined[]>();
+  for (const { id } of run.acked) {
+    const event = await store.reads.getEvent(null, id);
+    for (const { id: delivery, endpoint, sequence } of event?.deliveries ?? []) {
+      if (sequence === null || sequence === 0) continue;
+      const line = `${endpoint} ${event!.orderingKey ?? "erased"}`;
+      const lined = { event: id, delivery, sequence, attempts: made.get(delivery) ?? [] };
+      lines.set(line, [...(lines.get(line) ?? []), lined]);
+    }
+  }
+  for (const [line, all] of lines) if (!line.endsWith("erased")) checkLine(run, all);
+}
+
+function checkLine(run: Run, all: readonly Lined[]): void {
+  const line = all.toSorted((one, other) => one.sequence - other.sequence);
+  const violation = (text: string) => run.violations.push(`V16: ${text}`);
+  const attempts = line.flatMap(({ attempts: made }) => made).toSorted((one, other) => one.startedAt - other.startedAt);
+  for (const [at, { delivery, startedAt }] of attempts.entries()) {
+    const before = attempts.slice(0, at).find((one) => one.delivery !== delivery && (one.endedAt ?? 0) > startedAt);
+    if (before !== undefined) violation(`${delivery} was attempted while ${before.delivery} was on the wire`);
+  }
+  for (const [at, ahead] of line.entries()) {
+    const next = line[at + 1];
+    if (next === undefined) break;
+    if (next.event < ahead.event) violation(`${next.event} has a later number than ${ahead.event}`);
+    const isTouched =
+      run.kinds.restores ||
+      run.bulk.any ||
+      run.replayed.has(ahead.event) ||
+      run.hands.tookBack(ahead.event) ||
+      run.hands.attempted(ahead.delivery);
+    const [first, last] = [next.attempts[0], ahead.attempts.at(-1)];
+    if (isTouched || first === undefined || last === undefined || first.startedAt > last.startedAt) continue;
+    violation(`${next.delivery} was attempted before ${ahead.delivery}, which is ahead of it, had its last attempt`);
   }
 }
 

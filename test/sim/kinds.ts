@@ -41,6 +41,8 @@ export interface Kinds {
   addresses: boolean;
   /** Endpoints choose by patterns and filters and use private keys, and types are added and deleted. */
   choices: boolean;
+  /** Endpoints get the events of each ordering key in order. */
+  orders: boolean;
 }
 
 const UNDONE = ["rotations", "hands", "deadly", "holds", "deletions", "jobs", "prunes", "choices"] as const;
@@ -52,11 +54,12 @@ export interface KindSources {
   readonly ofUpkeep: Random;
   readonly ofAddresses: Random;
   readonly ofChoices: Random;
+  readonly ofOrders: Random;
 }
 
 /** Draws the kinds of a seed. With a planted bug, only those that show it. */
 export function drawKinds(
-  { random, ofHands, ofUpkeep, ofAddresses, ofChoices }: KindSources,
+  { random, ofHands, ofUpkeep, ofAddresses, ofChoices, ofOrders }: KindSources,
   planted: Partial<Kinds> | null,
 ): Kinds {
   const kind = () => random.chance(0.5);
@@ -85,6 +88,7 @@ export function drawKinds(
     restores: planted === null && ofUpkeep.chance(0.15),
     addresses: planted === null && ofAddresses.chance(0.3),
     choices: planted === null && ofChoices.chance(0.4),
+    orders: planted === null && ofOrders.chance(0.5),
     ...planted,
   };
   // A job would send the deadly event again and again.

@@ -58,6 +58,13 @@ describe("the simulation, with a bug in the program", () => {
     await violationsOf(plant, true, expected);
   });
 
+  it.each([
+    ["any-order", /^V16: .* was attempted/],
+    ["turn-unheard", /^V13/],
+  ] as const)("sees that the events of an ordering key come in another order, or not: %s", async (plant, expected) => {
+    await violationsOf(plant, true, expected);
+  });
+
   it("sees that a cancelled event is sent all the same: cancel-unheard", async () => {
     await violationsOf("cancel-unheard", true, /^V8: .* after it was cancelled/);
   });

@@ -7,6 +7,7 @@ import { AddressPolicy } from "../../src/domain/network/address.ts";
 import { Attempts } from "../../src/store/sqlite/attempts/attempts.ts";
 import { Prune } from "../../src/store/sqlite/events/prune.ts";
 import { EndpointIndex } from "../../src/store/sqlite/numbers/endpoint-index.ts";
+import { Lines } from "../../src/store/sqlite/ordering/lines.ts";
 import type { JobStep, Recorded, Replay, Shifted } from "../../src/store/store.ts";
 import type { Kinds } from "./kinds.ts";
 import { LADDER } from "./ladder.ts";
@@ -217,6 +218,26 @@ const plants = {
       return () => void (Windows.prototype.release = release);
     },
     kinds: NO_CRASH,
+  },
+  /** A later delivery in a line of an ordering key is due at once. */
+  "any-order": {
+    patch: () => {
+      const { enter } = Lines.prototype;
+      Lines.prototype.enter = function (this: Lines, ...given) {
+        return { ...enter.apply(this, given), isBehind: false };
+      };
+      return () => void (Lines.prototype.enter = enter);
+    },
+    kinds: { ...NO_CRASH, orders: true, receivers: true },
+  },
+  /** The next of a line is due, and nobody hears of it. */
+  "turn-unheard": {
+    patch: () => {
+      const { take } = Lines.prototype;
+      Lines.prototype.take = () => null;
+      return () => void (Lines.prototype.take = take);
+    },
+    kinds: { ...NO_CRASH, orders: true, receivers: true },
   },
   /** A restored store sends deliveries that were delivered since its backup, before an operator has resumed it. */
   "restore-unpaused": {

@@ -24,6 +24,7 @@ import {
   checkEnd,
   checkKeys,
   checkOneAtATime,
+  checkOrder,
   StatusWatch,
   type Acked,
   type Run,
@@ -111,6 +112,9 @@ export class World implements Run {
   /** Chance for patterns, filters and types. */
   readonly ofChoices: Random;
   readonly ownTypes: OwnTypes;
+  /** Chance for order by key. */
+  readonly ofOrders: Random;
+  readonly replayed = new Set<string>();
   readonly memory: MemoryWatch;
   readonly brake = new Brake(() => this.clock.now());
   /** Chance for the newest kinds, so that old seeds still make the same runs. */
@@ -149,8 +153,10 @@ export class World implements Run {
     this.addresses = new Addresses(this.ofAddresses, monotonic, this.violations);
     this.ofChoices = new Random(seed + 4_000_003);
     this.ownTypes = new OwnTypes(this.ofChoices);
+    this.ofOrders = new Random(seed + 5_000_003);
     const planted = plant === PLANTS.none ? null : (plant.kinds ?? {});
     this.kinds = drawKinds({ ...this, ofHands }, planted);
+    this.endpoints.ordered = this.application.ordered = this.kinds.orders;
     this.memory = new MemoryWatch(this.kinds, monotonic, this.violations);
   }
 
@@ -277,6 +283,7 @@ export class World implements Run {
     await checkAttempts(this, this.process.store);
     await this.application.check(this.process.store);
     checkOneAtATime(this);
+    if (this.kinds.orders) await checkOrder(this, this.process.store);
     this.violations.push(...(await this.hands.check(this.process.store, this)));
     this.violations.push(...(await this.bulk.check(this.process.store)));
     this.violations.push(...(await this.ownTypes.check(this.process.store)));
@@ -324,6 +331,8 @@ export class World implements Run {
   replay(id: string, scope: ReplayScope): void {
     const process = this.process;
     if (process === null) return;
+    // It may be replayed although nobody hears of it.
+    this.replayed.add(id);
     process.store.events.replay(null, id, scope, this.clock.now()).then(
       (replay) => {
         if (replay.result !== "replayed") return;
