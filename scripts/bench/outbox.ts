@@ -58,12 +58,18 @@ export async function outbox({ note, threads, ...given }: BenchOptions): Promise
     try {
       const { port } = receiver.address() as AddressInfo;
       await daemon.register(`http://127.0.0.1:${port}/`);
-      const drained: number[] = [];
+      const [drained, delivering]: [number[], number[]] = [[], []];
       for (let round = 1; round <= rounds; round++) {
+        // While sending is paused, nothing but the outbox uses the machine.
+        await call(daemon, "pause");
         drained.push(await drain(url));
+        await call(daemon, "resume");
         await until(() => arrived.size >= ROWS);
         arrived.clear();
-        note(`round ${round}: ${drained.at(-1)!.toFixed(0)} rows/s`);
+        delivering.push(await drain(url));
+        await until(() => arrived.size >= ROWS);
+        arrived.clear();
+        note(`round ${round}: ${drained.at(-1)!.toFixed(0)} rows/s, ${delivering.at(-1)!.toFixed(0)} while delivering`);
       }
       const [p50, p99, lost]: [number[], number[], number[]] = [[], [], []];
       for (let round = 1; round <= rounds; round++) {
@@ -78,6 +84,7 @@ export async function outbox({ note, threads, ...given }: BenchOptions): Promise
       }
       const measures = new Measures("outbox");
       measures.add("drained", "rows/s", drained, atLeast("", 5000));
+      measures.add("drained while delivering", "rows/s", delivering);
       measures.add("commit to request, p50", "ms", p50, atMost("", 15, " ms"));
       measures.add("commit to request, p99", "ms", p99, atMost("", 50, " ms"));
       measures.add("lost", "", lost, none(""));
@@ -91,6 +98,15 @@ export async function outbox({ note, threads, ...given }: BenchOptions): Promise
     await servers.stop();
     remove(dir);
   }
+}
+
+async function call({ port, key }: DaemonUnderTest, what: "pause" | "resume"): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/${what}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(what === "pause" && { body: JSON.stringify({ reason: "to measure" }) }),
+  });
+  if (response.status !== 200) throw new Error(`${what} was answered ${response.status}`);
 }
 
 /** Inserts a backlog in one transaction, and returns the rows per second that are published and deleted. */
