@@ -289,13 +289,14 @@ export class PostgresTable implements OutboxTable {
       take: `WITH taken AS MATERIALIZED (
           SELECT o.id AS place, o.id::text AS id, o.type::text AS type, o.data::text AS data,
             ${created} AS "createdAt", ${or("publisher_id", "o.publisher_id::text")} AS "publisherId",
-            ${or("tags", "to_json(o.tags)::text")} AS tags, ${tenantColumn} AS tenant
-          FROM ${this.#name} AS o WHERE o.problem IS NULL AND ${rests}
+            ${or("tags", "to_json(o.tags)::text")} AS tags, ${or("ordering_key", "o.ordering_key::text")} AS "orderingKey",
+            ${tenantColumn} AS tenant
+          FROM ${this.#name} AS o WHERE o.problem IS NULL AND ${rests}${has.has("ordering_key") ? ` AND ${aloneIn(this.#outbox.table)}` : ""}
           ORDER BY o.id LIMIT $2 FOR UPDATE SKIP LOCKED),
         sized AS (SELECT *, octet_length(data) AS size, sum(coalesce(octet_length(data), 0)) OVER (ORDER BY place) AS total
           FROM taken)
         SELECT id, type, CASE WHEN size <= $1 THEN data END AS data, size AS data_bytes, "createdAt", "publisherId",
-          tags, tenant
+          tags, "orderingKey", tenant
         FROM sized WHERE total - coalesce(size, 0) <= ${BATCH.bytes} ORDER BY place`,
       count: `SELECT waiting, aside, ${age ? `(extract(epoch FROM clock_timestamp() - oldest) * 1000)::bigint::text` : "NULL"} AS oldest
         FROM (SELECT count(*)::integer AS waiting FROM (
@@ -341,6 +342,12 @@ export class PostgresTable implements OutboxTable {
 
 const PRINTS = "`webhookd outbox init postgres`";
 const INIT = `create it with the output of ${PRINTS}, or correct [[outbox]] table`;
+/**
+ * Two nodes that read at the same time would publish the events of a key in any order. The lock ends with the
+ * transaction, and its number is that of the table.
+ */
+const aloneIn = (table: string): string =>
+  `(SELECT pg_try_advisory_xact_lock(hashtextextended('webhookd outbox ${table.replaceAll("'", "''")}', 0)))`;
 /** The parameter has to be used. */
 const FIXED_TENANT = "cardinality($3::text[]) = 0";
 

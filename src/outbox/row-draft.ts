@@ -53,11 +53,17 @@ function tenantIn({ tenant }: OutboxRow, column: string): string {
 }
 
 /** Writes the row as the body of a request. */
-function bodyOf({ id, type, data, dataBytes, createdAt, publisherId, tags }: OutboxRow, maxBytes: number): Buffer {
+function bodyOf(row: OutboxRow, maxBytes: number): Buffer {
+  const { id, type, data, dataBytes, tags } = row;
   if (id.length > MAX_ID) throw new RowProblem(`id is longer than ${MAX_ID} characters`);
   if (type === null) throw new RowProblem("type is null");
   if (dataBytes === null) throw new RowProblem("data is null");
-  const fields = Object.entries({ type, created_at: createdAt, publisher_id: publisherId })
+  const fields = Object.entries({
+    type,
+    created_at: row.createdAt,
+    publisher_id: row.publisherId,
+    ordering_key: row.orderingKey,
+  })
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `"${name}":${JSON.stringify(value)},`);
   if (tags !== null) fields.push(`"tags":${arrayText(tags)},`);
@@ -94,7 +100,8 @@ const DIGEST_CHARS = 22;
  * The content belongs to the key, because a database that was restored or a table that was made anew may give the same
  * id to another row.
  */
-function digestOf({ type, data, createdAt, publisherId, tags }: OutboxRow, tenant: string): string {
-  const hash = createHash("sha256").update(JSON.stringify([tenant, type, createdAt, publisherId, tags]));
+function digestOf({ type, data, ...row }: OutboxRow, tenant: string): string {
+  const about = [tenant, type, row.createdAt, row.publisherId, row.tags, row.orderingKey];
+  const hash = createHash("sha256").update(JSON.stringify(about));
   return hash.update(data!).digest("base64url").slice(0, DIGEST_CHARS);
 }

@@ -95,7 +95,8 @@ export class SqliteTable implements OutboxTable {
       `SELECT CAST(id AS TEXT) AS id, CAST(type AS TEXT) AS type,
          CASE WHEN ${size} <= ${this.#parts.maxEventBytes} THEN CAST(data AS BLOB) END AS data, ${size} AS dataBytes,
          ${or("created_at", CREATED)} AS createdAt, ${or("publisher_id", "CAST(publisher_id AS TEXT)")} AS publisherId,
-         ${or("tags", "CAST(tags AS TEXT)")} AS tags, CAST(${owner} AS TEXT) AS tenant
+         ${or("tags", "CAST(tags AS TEXT)")} AS tags,
+         ${or("ordering_key", "CAST(ordering_key AS TEXT)")} AS orderingKey, CAST(${owner} AS TEXT) AS tenant
        FROM ${this.#name}
        WHERE problem IS NULL AND (${owner} IS NULL OR ${owner} NOT IN (SELECT value FROM json_each(?)))
        ORDER BY ${this.#name}.id LIMIT ${ROWS}`,

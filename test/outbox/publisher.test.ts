@@ -22,6 +22,7 @@ const row = (id: number, more: Partial<OutboxRow> = {}): OutboxRow => ({
   createdAt: null,
   publisherId: null,
   tags: null,
+  orderingKey: null,
   tenant: "acme",
   ...more,
 });

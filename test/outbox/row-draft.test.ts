@@ -13,6 +13,7 @@ const ROW: OutboxRow = {
   createdAt: null,
   publisherId: null,
   tags: null,
+  orderingKey: null,
   tenant: null,
 };
 const TO_ACME: Pick<OutboxSettings, "name" | "tenant"> = { name: "shop", tenant: { name: "acme" } };
@@ -62,6 +63,12 @@ describe("a row", () => {
     expect(quoted.labels!.publisherId).toBe('p","tenant":"other');
   });
 
+  it("has the ordering key of its column", () => {
+    expect(of({ orderingKey: "order_1" }).orderingKey).toBe("order_1");
+    expect(of({}).orderingKey).toBeUndefined();
+    expect(() => of({ orderingKey: "" })).toThrow("/ordering_key");
+  });
+
   it("needs a type, data, and an id of a length that a key can hold", () => {
     expect(() => of({ type: null })).toThrow("type is null");
     expect(() => of({ data: null, dataBytes: null })).toThrow("data is null");
@@ -81,6 +88,7 @@ describe("a row", () => {
       key({ createdAt: "2026-01-02T03:04:05Z" }),
       key({ publisherId: "p" }),
       key({ tags: '["x"]' }),
+      key({ orderingKey: "k" }),
       key({}, { ...TO_ACME, name: "other" }),
       key({}, { ...TO_ACME, tenant: { name: "other" } }),
     ];

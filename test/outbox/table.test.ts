@@ -85,7 +85,7 @@ describe.each([
     if ("url" in application)
       await application.sql(`GRANT SELECT, DELETE, UPDATE (problem) ON webhookd_outbox TO webhookd_reader`);
     const table = tableOf(application.outbox);
-    const none = { createdAt: null, publisherId: null, tags: null, tenant: null };
+    const none = { createdAt: null, publisherId: null, tags: null, orderingKey: null, tenant: null };
     const rows: unknown[] = [];
     const published = await table.pass(async (some) => {
       rows.push(...some);
@@ -104,6 +104,7 @@ describe.each([
 describe("the table in PostgreSQL", () => {
   it("gives no row to a second node that a first one is publishing, nor makes it wait", async () => {
     const application = await onPostgres();
+    await application.sql("ALTER TABLE webhookd_outbox DROP COLUMN ordering_key");
     await application.insert({}, {});
     const [first, second] = [tableOf(application.outbox), tableOf(application.outbox)];
     const seen: number[] = [];
@@ -118,6 +119,21 @@ describe("the table in PostgreSQL", () => {
     }, []);
     expect(seen).toEqual([1, 2]);
     expect(await idsOf(application)).toEqual([]);
+  });
+});
+
+describe("the table in PostgreSQL with ordering keys", () => {
+  it("is read by one node at a time, so that the events of a key stay in order", async () => {
+    const application = await onPostgres();
+    await application.insert({});
+    const [first, second] = [tableOf(application.outbox), tableOf(application.outbox)];
+    const publish = async (rows: readonly unknown[]) => rows.map(() => "published" as const);
+    await first.pass(async (rows) => {
+      await application.insert({});
+      expect(await second.pass(publish, [])).toBe(0);
+      return publish(rows);
+    }, []);
+    expect(await second.pass(publish, [])).toBe(1);
   });
 });
 

@@ -28,6 +28,7 @@ CREATE TABLE ${name} (
 ${tenant}  created_at timestamptz NOT NULL DEFAULT now(),
   publisher_id text,
   tags text[],
+  ordering_key text,
   -- webhookd writes here why a row cannot be an event.
   problem text
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
@@ -64,6 +65,7 @@ ${tenant}  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now
   publisher_id TEXT,
   -- A JSON array.
   tags TEXT,
+  ordering_key TEXT,
   -- webhookd writes here why a row cannot be an event.
   problem TEXT
 );

@@ -33,7 +33,7 @@ export const TABLE = /^([A-Za-z_][A-Za-z0-9_$]{0,62}\.)?[A-Za-z_][A-Za-z0-9_$]{0
 /** Columns that every outbox has, and those that it may lack. */
 export const COLUMNS = {
   required: ["id", "type", "data", "problem"],
-  optional: ["created_at", "publisher_id", "tags"],
+  optional: ["created_at", "publisher_id", "tags", "ordering_key"],
 } as const;
 
 /** A row as the application's database returns it. Texts are as they are in the database, and not yet checked. */
@@ -48,6 +48,7 @@ export interface OutboxRow {
   readonly publisherId: string | null;
   /** A JSON array. */
   readonly tags: string | null;
+  readonly orderingKey: string | null;
   readonly tenant: string | null;
 }
 
