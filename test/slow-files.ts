@@ -44,6 +44,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/sim/nodes-rounds.test.ts",
   "test/portal/screens.test.ts",
   "test/portal/filter-task.test.ts",
+  "test/portal/requests.test.ts",
   "test/portal/renewal.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/store/postgres/served.test.ts",

@@ -128,6 +128,7 @@ export type EventDelivery = Out<typeof delivery.Delivery>;
 export type Delivery = Out<typeof delivery.WholeDelivery>;
 export type Endpoint = Out<typeof endpoint.Endpoint>;
 export type EndpointWithHealth = Out<typeof endpoint.EndpointWithHealth>;
+export type ListedEndpoint = Out<typeof endpoint.ListedEndpoint>;
 export type Event = Out<typeof event.Event>;
 export type EventDraft = Out<ReturnType<typeof publication.eventDraft>>;
 export type BatchItem = Out<ReturnType<typeof publication.batchItem>>;
@@ -185,7 +186,7 @@ export interface Answers {
   deleteEventType: null;
 
   registerEndpoint: Out<typeof endpoint.RegisteredEndpoint>;
-  listEndpoints: Page<Endpoint>;
+  listEndpoints: Page<ListedEndpoint> & { readonly failing?: number | undefined };
   getEndpoint: EndpointWithHealth;
   changeEndpoint: Endpoint;
   /** Has `signing_secret` if the call created the endpoint. */

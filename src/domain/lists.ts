@@ -6,6 +6,7 @@ import { AUDIT_ACTIONS, type AuditAction } from "./caller.ts";
 import { ATTEMPT_ERRORS, type AttemptError, OUTCOMES, type Outcome } from "./deliveries/attempt.ts";
 import { type EventStatus, EVENT_STATUSES, SHOWN_STATUSES, type ShownStatus } from "./deliveries/delivery.ts";
 import { JOB_ACTIONS, JOB_STATUSES, type JobAction, type JobStatus } from "./deliveries/job.ts";
+import { type Standing, STANDINGS } from "./endpoints/standing.ts";
 import type { DataCondition } from "./events/data-filter.ts";
 import { PUBLISHER_ID, TAG } from "./events/event.ts";
 
@@ -210,6 +211,14 @@ export const LISTS = {
         column: "endpoint.url",
         flag: { hint: "URL", says: "Only endpoints with exactly this URL" },
       }),
+      standing: someOf(
+        STANDINGS,
+        "Only endpoints in this state: `failing` means three or more failed attempts in a row, `retrying` one or two, and `untried` none since it was enabled again.",
+        {
+          flag: { hint: "STATE", says: `Only endpoints in this state: ${STANDINGS.join(", ")}` },
+          example: "failing",
+        },
+      ) satisfies Filter<OneOf<Standing>>,
       uid: name("Only the endpoint with this `uid`.", {
         column: "endpoint.uid",
         flag: { hint: "UID", says: "Only the endpoint with this uid" },

@@ -2,13 +2,15 @@
 import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/endpoints/endpoint.ts";
 import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
+import { BRIEF, periodOf } from "../../domain/time/window.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
-import { listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
+import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { endpointId, requireNames, uidOf } from "../pipeline/names.ts";
 import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
+import { severalParameter } from "../pipeline/query.ts";
 import { checked, validationFailed } from "../pipeline/body.ts";
 import { presentEndpoint, uidSchema } from "./fields.ts";
 import {
@@ -35,6 +37,7 @@ import {
   getEndpoint,
   listEndpoints,
   presentHealth,
+  presentRecent,
   putEndpoint,
   registerEndpoint,
 } from "./schemas.ts";
@@ -42,6 +45,12 @@ import { presentSecrets } from "./secrets.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
+const INCLUDED = ["health", "recent", "failing"] as const;
+const Include = severalParameter(
+  "include",
+  INCLUDED,
+  "Also return the `health` of each endpoint, its `recent` attempts by the hour, and how many are `failing`.",
+);
 
 export function endpointRoutes(parts: ApiParts): Route[] {
   const one = { path: `${PATH}/:id`, query: [TenantParameter], reach: "endpoint" } as const;
@@ -63,7 +72,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "own",
-      query: listParameters("endpoints"),
+      query: [Include, ...listParameters("endpoints")],
       operation: listEndpoints,
       handle: (call) => list(parts, call),
     },
@@ -178,6 +187,8 @@ async function stored({ deliveries }: ApiParts, endpoint: Endpoint): Promise<Rep
 
 async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const { principal, query } = call;
+  const { store } = parts;
+  const included = Include.read(query) ?? [];
   const asked = listQuery("endpoints", call);
   await requireNames(parts, asked.tenant, { type: asked.type });
   const page = await parts.store.endpoints.list({
@@ -185,8 +196,36 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
     url: normalUrl(asked.url),
     ids: principal.endpoints ?? undefined,
   });
-  const items = page.data.map((item) => JSON.stringify(presentEndpoint(item)));
-  return pageReply(PATH, query, page, items);
+  const more = await includedOf(parts, call, page.data, included);
+  const items = page.data.map((item) => JSON.stringify({ ...presentEndpoint(item), ...more(item.id) }));
+  if (!included.includes("failing")) return pageReply(PATH, query, page, items);
+  const some = { tenant: asked.tenant, ids: principal.endpoints ?? undefined, limit: 1, order: "newest" } as const;
+  const { total } = await store.endpoints.list({ ...some, standing: "failing", total: true });
+  return pageReply(PATH, query, page, items, total === undefined ? {} : { failing: total.count });
+}
+
+/** Reads what a list includes of all its endpoints at once. */
+async function includedOf(
+  { store, deliveries }: ApiParts,
+  call: Call,
+  endpoints: readonly Endpoint[],
+  included: readonly (typeof INCLUDED)[number][],
+): Promise<(id: string) => object> {
+  const ids = endpoints.map(({ id }) => id);
+  const period = periodOf(BRIEF, call.now);
+  const [health, stats] = await Promise.all([
+    included.includes("health") ? store.endpoints.healthOf(ids) : undefined,
+    included.includes("recent")
+      ? store.statistics.ofEndpoints({ ...period, endpoints: ids }, callerOf(call))
+      : undefined,
+  ]);
+  return (id) => {
+    const [own, recent] = [health?.get(id), stats?.get(id)];
+    return {
+      ...(own && { health: presentHealth(own, deliveries.atOnce(id)) }),
+      ...(recent && { recent: presentRecent(recent, period) }),
+    };
+  };
 }
 
 async function show({ store, deliveries }: ApiParts, call: Call): Promise<Reply> {

@@ -1,7 +1,9 @@
 /** The schemas of endpoints as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../domain/endpoints/endpoint.ts";
-import { formatInstantOrNull } from "../../domain/time/instant.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
+import { sum } from "../../domain/tally.ts";
+import type { Stats } from "../../store/store.ts";
 import { anAttempt, Attempt } from "../deliveries/attempts.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { Count, described, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
@@ -33,6 +35,26 @@ export const Health = titled(
 
 export const EndpointWithHealth = titled("EndpointWithHealth", v.object({ ...SHOWN, health: Health }));
 
+/** A list shows it with `include=recent`. */
+const RecentAttempts = titled(
+  "RecentAttempts",
+  v.object({
+    since: Instant,
+    step_seconds: described(Count, "The length of each part; the last one is not over yet."),
+    succeeded: described(v.array(Count), "Successful attempts in each part."),
+    failed: described(v.array(Count), "Failed attempts in each part."),
+  }),
+);
+
+export const ListedEndpoint = titled(
+  "ListedEndpoint",
+  v.object({
+    ...SHOWN,
+    health: v.optional(Health),
+    recent: v.optional(RecentAttempts),
+  }),
+);
+
 export const RegisteredEndpoint = titled(
   "RegisteredEndpoint",
   v.object({
@@ -44,7 +66,12 @@ export const RegisteredEndpoint = titled(
   }),
 );
 
-export const EndpointPage = pageSchema(Endpoint);
+export const EndpointPage = v.object({
+  ...pageSchema(ListedEndpoint).entries,
+  failing: v.optional(
+    described(Count, "With `include=failing`: how many of all the endpoints that the key may see are failing."),
+  ),
+});
 
 export const aHealth = {
   last_success_at: "2026-11-20T09:54:58.120Z",
@@ -65,6 +92,18 @@ export function presentHealth(health: EndpointHealth, atOnce: number | null) {
     held: health.held,
     failed: health.failed,
     at_once: atOnce,
+  };
+}
+
+export function presentRecent(
+  { series }: Stats,
+  { since, stepMs }: { readonly since: number; readonly stepMs: number },
+) {
+  return {
+    since: formatInstant(since),
+    step_seconds: stepMs / 1000,
+    succeeded: series.map(({ attempts }) => attempts.succeeded),
+    failed: series.map(({ attempts }) => sum(attempts.failed.values())),
   };
 }
 

@@ -161,14 +161,24 @@ export function callerOf({ principal, whenGone }: Call): Caller {
 }
 
 /** Makes a page of items that are JSON texts already. */
-export function pageReply(path: string, query: Query, page: Page<unknown>, items: readonly string[]): Reply {
+/** `own` has members that only this list has. */
+export function pageReply(
+  path: string,
+  query: Query,
+  page: Page<unknown>,
+  items: readonly string[],
+  own: Readonly<Record<string, number>> = {},
+): Reply {
   const { nextCursor, cutShort, total, searched } = page;
   const more = cutShort === true ? ',"cut_short":true' : "";
   const is = total?.atLeast === true ? "at_least" : "exact";
   const all = total === undefined ? "" : `,"total":${total.count},"total_is":"${is}"`;
   const until = searched && { events: searched.events, until: formatInstantOrNull(searched.until) };
   const looked = until === undefined ? "" : `,"searched":${JSON.stringify(until)}`;
-  const body = `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}${more}${all}${looked}}`;
+  const others = Object.entries(own)
+    .map(([name, value]) => `,"${name}":${value}`)
+    .join("");
+  const body = `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}${more}${all}${looked}${others}}`;
   return jsonText(200, body, linkTo(path, query, nextCursor));
 }
 

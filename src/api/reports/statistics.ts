@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { formatInstant } from "../../domain/time/instant.ts";
+import { periodOf, type WindowName, WINDOWS } from "../../domain/time/window.ts";
 import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../../domain/tally.ts";
 import type { Counted, Stats } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
@@ -81,20 +82,6 @@ export const getStatistics: Operation = {
   replies: { 200: { description: "What was counted.", schema: Statistics, example: someStatistics } },
 };
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-/** The length of each window and of the parts of its series, in milliseconds. */
-const WINDOWS = {
-  "5m": { length: 5 * MINUTE, step: MINUTE },
-  "1h": { length: HOUR, step: MINUTE },
-  "6h": { length: 6 * HOUR, step: 5 * MINUTE },
-  "24h": { length: 24 * HOUR, step: 15 * MINUTE },
-  "7d": { length: 168 * HOUR, step: 2 * HOUR },
-} as const;
-
-type WindowName = keyof typeof WINDOWS;
-
 const Window = choiceParameter(
   "window",
   Object.keys(WINDOWS) as WindowName[],
@@ -109,12 +96,11 @@ export function statisticsRoutes(parts: ApiParts): Route[] {
   async function stats(call: Call): Promise<Reply> {
     const { principal, query, now } = call;
     const window = Window.read(query) ?? "1h";
-    const { length, step } = WINDOWS[window];
-    const until = Math.floor(now / MINUTE + 1) * MINUTE;
-    const since = Math.floor(now / step + 1) * step - length;
+    const period = periodOf(WINDOWS[window], now);
+    const { since, stepMs: step } = period;
     const endpoint = Endpoint.read(query);
     const tenant = tenantToRead(principal, namedTenant(query));
-    const asked = { tenant, ...(endpoint && { endpoint }), since, until, stepMs: step };
+    const asked = { tenant, ...(endpoint && { endpoint }), ...period };
     await requireNames(parts, tenant, { endpoint });
     const found = await store.statistics.period(asked, callerOf(call));
     if (found === null) throw invalidQuery("endpoint", "was removed just now", "unknown_endpoint");

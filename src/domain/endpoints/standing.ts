@@ -1,6 +1,7 @@
 /** The state of an endpoint in one word: one rule for the commands, the dashboard and the customers' page. */
 
-export type Standing = "damaged" | "disabled" | "failing" | "retrying" | "untried" | "new" | "working";
+export const STANDINGS = ["damaged", "disabled", "failing", "retrying", "untried", "new", "working"] as const;
+export type Standing = (typeof STANDINGS)[number];
 
 /** One or two failed attempts in a row may be a coincidence. */
 export const FAILING_FROM = 3;

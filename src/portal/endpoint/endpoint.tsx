@@ -10,6 +10,7 @@ import { Ago, At } from "../parts/time.tsx";
 import { Replays } from "../replay/replays.tsx";
 import { Secrets } from "../secrets/secrets.tsx";
 import { go } from "../session/route.ts";
+import { NONE } from "../server/reads.ts";
 import { useCan, useRead } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { Verify } from "../verify/verify.tsx";
@@ -120,7 +121,7 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
 
 /** Says too which types the patterns match today, and which types are on their way out. */
 function Chosen({ events, filter }: Pick<EndpointWithHealth, "events" | "filter">) {
-  const types = useRead("listEventTypes", {}).value?.data ?? [];
+  const types = useRead("listEventTypes", {}, NONE).value?.data ?? [];
   return (
     <>
       <div className="wide">

@@ -8,6 +8,7 @@ import { Button } from "../parts/button.tsx";
 import { Sheet } from "../parts/dialog.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { chosenOf } from "../../domain/events/pattern.ts";
+import { NONE } from "../server/reads.ts";
 import { useCall, useRead } from "../session/session.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
@@ -32,7 +33,7 @@ type Result = Attempt | "later" | null;
 
 /** Reads the catalogue to see which types the patterns match. A type that has left it cannot be sent. */
 function Types({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
-  const { value, fault, again } = useRead("listEventTypes", {});
+  const { value, fault, again } = useRead("listEventTypes", {}, NONE);
   if (value === undefined) return fault === undefined ? <Loading lines={3} /> : <Trouble fault={fault} again={again} />;
   const known = value.data.map(({ name }) => name);
   const chosen = chosenOf(endpoint.events, known);

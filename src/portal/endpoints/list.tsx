@@ -1,15 +1,17 @@
 /** Lists all endpoints with their states. */
 import { isPattern } from "../../domain/events/pattern.ts";
 import { useState } from "react";
-import type { Endpoint, Statistics } from "../../client/operations.ts";
+import type { ListedEndpoint } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
 import { Button } from "../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
-import { Sparkline, type Bar } from "../parts/sparkline.tsx";
+import { Sparkline } from "../parts/sparkline.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
+import { NONE } from "../server/reads.ts";
 import { useCan, useRead, useSession } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
+import { afterMessage } from "./row-changes.ts";
 import { shortUrl, standingWords } from "./standing.ts";
 
 const PAGE = 20;
@@ -18,7 +20,12 @@ export function EndpointList() {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const { portal } = useSession();
   useTitle("Endpoints");
-  const { value, fault, again } = useRead("listEndpoints", { query: { limit: PAGE, cursor: cursors.at(-1) } });
+  const { value, fault, again } = useRead(
+    "listEndpoints",
+    { query: { limit: PAGE, cursor: cursors.at(-1), include: "health,recent,failing", total: true } },
+    null,
+    afterMessage,
+  );
   const mayAdd = useCan("manage") && portal.endpoints === null;
   if (value === undefined) return fault === undefined ? <Loading lines={5} /> : <Trouble fault={fault} again={again} />;
   if (value.data.length === 0 && cursors.length === 0) return <NoEndpoints mayAdd={mayAdd} />;
@@ -60,16 +67,11 @@ function NoEndpoints({ mayAdd }: { mayAdd: boolean }) {
   );
 }
 
-function Row({ endpoint }: { endpoint: Endpoint }) {
+function Row({ endpoint }: { endpoint: ListedEndpoint }) {
   const { portal, tenant } = useSession();
-  const { value } = useRead("getEndpoint", { id: endpoint.id }, endpoint.id);
-  const { value: statistics } = useRead(
-    "getStatistics",
-    { query: { endpoint: endpoint.id, window: "24h" } },
-    endpoint.id,
-  );
-  const standing = value && standingWords(value);
-  const types = useRead("listEventTypes", {}).value?.data ?? [];
+  const { health, recent } = endpoint;
+  const standing = health && standingWords({ ...endpoint, health });
+  const types = useRead("listEventTypes", {}, NONE).value?.data ?? [];
   const isLeaving = types.some(({ name, deprecated }) => deprecated && endpoint.events.includes(name));
   const patterns = endpoint.events.filter(isPattern);
   const events =
@@ -89,15 +91,15 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
       <div className="standing">
         {standing && <Status tone={standing.tone}>{standing.word}</Status>}
         <span className="quiet">
-          {value &&
-            (value.health.last_success_at === null ? (
-              "never succeeded"
-            ) : (
-              <LastSuccess at={value.health.last_success_at} />
-            ))}
+          {health &&
+            (health.last_success_at === null ? "never succeeded" : <LastSuccess at={health.last_success_at} />)}
         </span>
       </div>
-      <div className="day">{statistics && <Sparkline bars={hours(statistics)} />}</div>
+      <div className="day">
+        {recent && (
+          <Sparkline bars={recent.succeeded.map((succeeded, at) => ({ succeeded, failed: recent.failed[at]! }))} />
+        )}
+      </div>
     </li>
   );
 }
@@ -108,17 +110,4 @@ function LastSuccess({ at }: { at: string }) {
       succeeded <Ago at={at} />
     </>
   );
-}
-
-/** Sums quarters of an hour into hours, because bars for quarters would be too thin. */
-export function hours({ series }: Statistics): readonly Bar[] {
-  const sums: Bar[] = [];
-  for (let at = 0; at < series.length; at += 4) {
-    const part = series.slice(at, at + 4);
-    sums.push({
-      succeeded: part.reduce((total, { succeeded }) => total + succeeded, 0),
-      failed: part.reduce((total, { failed }) => total + failed, 0),
-    });
-  }
-  return sums;
 }

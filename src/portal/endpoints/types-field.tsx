@@ -4,6 +4,7 @@ import { isPattern, matches, takenIn } from "../../domain/events/pattern.ts";
 import { Code } from "../parts/code.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Deprecated } from "../parts/status.tsx";
+import { NONE } from "../server/reads.ts";
 import { useRead } from "../session/session.ts";
 import { Choice } from "./choice.tsx";
 
@@ -14,7 +15,7 @@ interface Props {
 }
 
 export function TypesField({ chosen, refusal, change }: Props) {
-  const { value, fault, again } = useRead("listEventTypes", {});
+  const { value, fault, again } = useRead("listEventTypes", {}, NONE);
   if (value === undefined) return fault === undefined ? <Loading lines={6} /> : <Trouble fault={fault} again={again} />;
   // An archived type is shown only to those who chose it.
   const shown = value.data.filter(({ name, archived }) => !archived || chosen.includes(name));

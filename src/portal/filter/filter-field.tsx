@@ -3,6 +3,7 @@ import type { EventType } from "../../client/operations.ts";
 import { chosenOf } from "../../domain/events/pattern.ts";
 import { Button } from "../parts/button.tsx";
 import { Choices } from "../parts/choices.tsx";
+import { NONE } from "../server/reads.ts";
 import { useRead } from "../session/session.ts";
 import { asJson, asRows, type FilterDraft, type FilterFault, type FilterReading } from "./draft.ts";
 import { fieldsOf } from "./fields.ts";
@@ -76,7 +77,7 @@ function Conditions({ draft, reading, faults, events, endpoint, change }: Props)
 
 /** The types that the endpoint gets today. */
 function useTypes(events: readonly string[]): readonly EventType[] {
-  const all = useRead("listEventTypes", {}).value?.data ?? [];
+  const all = useRead("listEventTypes", {}, NONE).value?.data ?? [];
   const names = new Set(
     chosenOf(
       events,

@@ -3,13 +3,31 @@ import type { IncomingMessage } from "node:http";
 import { ClientError, refusal } from "../../client/error.ts";
 import type { Asked, Sending, Target } from "../../client/exchange.ts";
 import { after, setByDaemon } from "./clock.ts";
+import { clear, slowDown } from "./pace.ts";
 
 export function nameOf(_target: Target): string {
   return "the server";
 }
 
-/** Throws a `ClientError`, like the original. */
+/** A request is refused at most this often for being one too many. */
+const MOST_TRIES = 5;
+
+/** Throws a `ClientError`, like the original. A request that was one too many did nothing, so it is sent again. */
 export async function exchange(target: Target, asked: Asked): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    await clear(asked.signal);
+    try {
+      return await exchangeOnce(target, asked);
+    } catch (error) {
+      const { code, answered } = error as ClientError;
+      if (code !== "rate_limited" || asked.signal?.aborted) throw error;
+      slowDown(answered?.retryAfterMs);
+      if (tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+async function exchangeOnce(target: Target, asked: Asked): Promise<string> {
   const { method, path, body, json, timeoutMs, idempotencyKey } = asked;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = asked.signal === undefined ? timeout : AbortSignal.any([timeout, asked.signal]);
@@ -29,22 +47,30 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
 }
 
 interface Answer {
+  readonly retryAfterMs?: number | undefined;
   readonly status: number;
   readonly type: string;
   readonly text: string;
 }
 
 async function answerOf(response: Response): Promise<Answer> {
-  return { status: response.status, type: response.headers.get("content-type") ?? "", text: await response.text() };
+  const { status, headers } = response;
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  const retryAfterMs = Number.isNaN(seconds) ? undefined : seconds * 1000;
+  return { status, type: headers.get("content-type") ?? "", text: await response.text(), retryAfterMs };
 }
 
-export function textOf(_target: Target, { status, type, text }: Answer, { json }: { readonly json: boolean }): string {
+export function textOf(
+  _target: Target,
+  { status, type, text, retryAfterMs }: Answer,
+  { json }: { readonly json: boolean },
+): string {
   if (status === 204) return "";
   const isGood = status >= 200 && status <= 299;
   const isJson = /^application\/(problem\+)?json\b/.test(type);
   if (isGood && (isJson || !json)) return text;
   if (!isJson) throw new ClientError("unreachable", "unreachable", `The server gave an unexpected answer (${status}).`);
-  throw refusal({ status }, JSON.parse(text) as object);
+  throw refusal({ status, retryAfterMs }, JSON.parse(text) as object);
 }
 
 function notReached(timedOut: boolean): ClientError {

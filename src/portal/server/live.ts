@@ -9,6 +9,10 @@ export type Liveness = "connecting" | "live" | "broken";
 interface Hearers {
   /** Called for a change to an endpoint. Null means that anything may have changed. */
   changed(endpoint: string | null): void;
+  /** Called for each message about one change. */
+  told(message: StreamMessage): void;
+  /** Called when the stream has begun. */
+  streams(): void;
   is(liveness: Liveness): void;
   ended(error: ClientError): void;
 }
@@ -50,11 +54,13 @@ export async function stayLive(
 function tell(message: Exclude<StreamMessage, { kind: "id" }>, hearers: Hearers): void {
   switch (message.kind) {
     case "ready":
+      return hearers.streams();
     case "reload":
       return hearers.changed(null);
     case "counts":
       return new Set(message.data.data.map(({ endpoint }) => endpoint)).forEach((one) => hearers.changed(one));
     default:
+      hearers.told(message);
       return hearers.changed(message.data.endpoint);
   }
 }

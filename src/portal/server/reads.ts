@@ -2,6 +2,7 @@
 import type { Ask, Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
 import type { Answers } from "../../client/operations.ts";
+import type { StreamMessage } from "../../client/stream.ts";
 import { after, now } from "./clock.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
@@ -12,12 +13,19 @@ export interface Reading<T> {
   readonly fault: ClientError | undefined;
 }
 
+/** Changes a response by a message of the stream, so that it shows at once. Returns the same value if nothing changes. */
+export type Patch<T> = (value: T, message: StreamMessage) => T;
+
 interface Entry {
   readonly about: string | null;
+  readonly patch: Patch<unknown> | undefined;
   reading: Reading<unknown>;
   readonly listeners: Set<() => void>;
   load: () => Promise<unknown>;
   readAt: number;
+  sentAt: number;
+  /** The pause before the next read. It grows while changes keep coming. */
+  pauseMs: number;
   loading: boolean;
   /** True if something changed after the request in progress was sent. */
   stale: boolean;
@@ -25,26 +33,55 @@ interface Entry {
 }
 
 const NOTHING: Reading<never> = { value: undefined, fault: undefined };
-/** The minimum time between two reads, however often something changes. */
+/** The minimum time between two reads. It doubles with each read while something keeps changing. */
 const LEAST_PAUSE_MS = 800;
+const LONGEST_PAUSE_MS = 3200;
+/** The first reads wait this long for the stream, because what is read before it begins must be read again. */
+const STREAM_WAIT_MS = 400;
 /** The maximum number of kept responses that are not on the screen. */
 const MAX_KEPT = 200;
+
+interface Followed<T> {
+  readonly key: string;
+  /** The endpoint whose changes affect the response. Null if any endpoint's do, and `none` if no endpoint's does. */
+  readonly about: string | null;
+  readonly patch: Patch<T> | undefined;
+}
+
+/** Nothing that happens to an endpoint affects the response. */
+export const NONE = "none";
 
 export class Reads {
   readonly #client: Client;
   readonly #entries = new Map<string, Entry>();
   readonly #ended: (error: ClientError) => void;
   #isHalted = false;
+  #stream: Promise<void> | null;
+  #streams: () => void = () => {};
 
   /** `ended` is called if the daemon refuses the key. */
   constructor(client: Client, ended: (error: ClientError) => void) {
     this.#client = client;
     this.#ended = ended;
+    this.#stream = new Promise((resolve) => {
+      this.#streams = () => {
+        this.#stream = null;
+        resolve();
+      };
+    });
+    after(STREAM_WAIT_MS, this.#streams);
   }
 
   /** Reads now, unless the last read was a moment ago. Returns a function that stops listening. */
-  follow<O extends keyof Answers>(key: string, about: string | null, operation: O, ask: Ask, listener: () => void) {
-    const entry = this.#entry(key, about, () => this.#client.call(operation, ask));
+  follow<O extends keyof Answers>(
+    { key, about, patch }: Followed<Answers[O]>,
+    operation: O,
+    ask: Ask,
+    listener: () => void,
+  ) {
+    const entry = this.#entry({ key, about, patch: patch as Patch<unknown> | undefined }, () =>
+      this.#client.call(operation, ask),
+    );
     entry.listeners.add(listener);
     if (now() - entry.readAt > LEAST_PAUSE_MS) unawaited(this.#read(entry));
     return () => void entry.listeners.delete(listener);
@@ -68,10 +105,34 @@ export class Reads {
     }
   }
 
+  /** The stream has begun: whatever was asked before may miss a change. */
+  streams(): void {
+    this.#streams();
+    const startedAt = now();
+    for (const entry of this.#entries.values()) {
+      if (entry.sentAt === 0 || entry.sentAt > startedAt) continue;
+      if (entry.listeners.size === 0) entry.readAt = 0;
+      else unawaited(this.#read(entry));
+    }
+  }
+
+  /** Changes what is on the screen by a message, without asking. */
+  told(message: StreamMessage): void {
+    for (const entry of this.#entries.values()) {
+      const { value } = entry.reading;
+      if (entry.patch === undefined || value === undefined) continue;
+      const patched = entry.patch(value, message);
+      if (patched === value) continue;
+      entry.reading = { ...entry.reading, value: patched };
+      for (const listener of entry.listeners) listener();
+    }
+  }
+
   /** Like `changed`, but at once, because a person is waiting for the result of an action. */
   acted(): void {
     for (const entry of this.#entries.values()) {
       entry.readAt = 0;
+      entry.pauseMs = LEAST_PAUSE_MS;
       if (entry.listeners.size > 0) unawaited(this.#read(entry));
     }
   }
@@ -96,7 +157,7 @@ export class Reads {
     }
   }
 
-  #entry(key: string, about: string | null, load: () => Promise<unknown>): Entry {
+  #entry({ key, about, patch }: Followed<unknown>, load: () => Promise<unknown>): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined) {
       known.load = load;
@@ -106,10 +167,13 @@ export class Reads {
       for (const [old, { listeners }] of this.#entries) if (listeners.size === 0) this.#entries.delete(old);
     const entry: Entry = {
       about,
+      patch,
       load,
       reading: NOTHING,
       listeners: new Set(),
       readAt: 0,
+      sentAt: 0,
+      pauseMs: LEAST_PAUSE_MS,
       loading: false,
       stale: false,
       cancel: null,
@@ -120,8 +184,10 @@ export class Reads {
 
   #soon(entry: Entry): void {
     if (entry.cancel !== null) return;
-    const wait = Math.max(50, entry.readAt + LEAST_PAUSE_MS - now());
-    entry.cancel = after(wait, () => unawaited(this.#read(entry)));
+    const since = now() - entry.readAt;
+    if (since > 2 * entry.pauseMs) entry.pauseMs = LEAST_PAUSE_MS;
+    entry.cancel = after(Math.max(50, entry.pauseMs - since), () => unawaited(this.#read(entry)));
+    entry.pauseMs = Math.min(2 * entry.pauseMs, LONGEST_PAUSE_MS);
   }
 
   async #read(entry: Entry): Promise<void> {
@@ -130,7 +196,9 @@ export class Reads {
     if (this.#isHalted) return;
     if (entry.loading) return void (entry.stale = true);
     entry.loading = true;
+    if (this.#stream !== null) await this.#stream;
     entry.stale = false;
+    entry.sentAt = now();
     try {
       entry.reading = { value: await entry.load(), fault: undefined };
     } catch (error) {

@@ -1,8 +1,10 @@
 /** The frame of every screen: the operator's name, the state of the connection, and the time until the link expires. */
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useState, useSyncExternalStore, type ReactNode } from "react";
+import type { StreamMessage } from "../../client/stream.ts";
 import { after, now } from "../server/clock.ts";
+import { onWait, waitsUntil } from "../server/pace.ts";
 import { stayLive, type Liveness } from "../server/live.ts";
-import { useNow } from "../parts/time.tsx";
+import { At, useNow } from "../parts/time.tsx";
 import { spanText } from "../parts/span.ts";
 import { BackLink } from "./back-link.tsx";
 import { nameOf } from "./dress.ts";
@@ -48,6 +50,7 @@ export function Frame({ hasEnded, end, children }: Props) {
         </div>
       </header>
       {portal.expires_at !== null && <ExpiryBanner at={Date.parse(portal.expires_at)} back={portal.return_url} />}
+      <WaitBanner />
       <main id="main" tabIndex={-1}>
         {children}
       </main>
@@ -67,7 +70,13 @@ function useLive(hasEnded: boolean, end: () => void): Liveness {
   useEffect(() => {
     if (hasEnded) return;
     const leaving = new AbortController();
-    const hearers = { changed: (endpoint: string | null) => reads.changed(endpoint), is: setLiveness, ended: end };
+    const hearers = {
+      changed: (endpoint: string | null) => reads.changed(endpoint),
+      told: (message: StreamMessage) => reads.told(message),
+      streams: () => reads.streams(),
+      is: setLiveness,
+      ended: end,
+    };
     unawaited(stayLive(client, { tenant }, hearers, leaving.signal));
     return () => leaving.abort();
   }, [client, reads, tenant, hasEnded, end]);
@@ -94,6 +103,20 @@ function LiveMark({ liveness }: { liveness: Liveness }) {
       <i aria-hidden="true" />
       <span>{word}</span>
     </span>
+  );
+}
+
+/** Says that everything waits, because the daemon asks for fewer requests. */
+function WaitBanner() {
+  const until = useSyncExternalStore(onWait, waitsUntil);
+  if (until === 0) return null;
+  return (
+    <div className="banner warn">
+      <div className="inner" role="status">
+        There are too many requests right now. This page goes on at <At at={new Date(until).toISOString()} />, by
+        itself.
+      </div>
+    </div>
   );
 }
 

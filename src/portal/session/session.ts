@@ -3,7 +3,7 @@ import { createContext, use, useCallback, useSyncExternalStore } from "react";
 import type { Ask, Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
 import type { Answers, Portal } from "../../client/operations.ts";
-import type { Reading, Reads } from "../server/reads.ts";
+import type { Patch, Reading, Reads } from "../server/reads.ts";
 
 type Scope = Portal["can"][number];
 
@@ -27,20 +27,22 @@ export function useCan(scope: Scope): boolean {
 }
 
 /**
- * `about` is the endpoint whose changes affect the response, or null if any endpoint's do. A null `ask` reads nothing.
+ * `about` is the endpoint whose changes affect the response, null if any endpoint's do, or `NONE`. A null `ask` reads
+ * nothing. `patch` must be the same function each time.
  */
 export function useRead<O extends keyof Answers>(
   operation: O,
   ask: Ask | null,
   about: string | null = null,
+  patch?: Patch<Answers[O]>,
 ): Reading<Answers[O]> & { again(): void } {
   const { reads, tenant } = useSession();
   const asked = ask && JSON.stringify(OF_NO_TENANT.includes(operation) ? ask : inTenant(ask, tenant));
   const key = `${operation} ${asked}`;
   const subscribe = useCallback(
     (listener: () => void) =>
-      asked === null ? () => {} : reads.follow(key, about, operation, JSON.parse(asked) as Ask, listener),
-    [reads, key, about, operation, asked],
+      asked === null ? () => {} : reads.follow({ key, about, patch }, operation, JSON.parse(asked) as Ask, listener),
+    [reads, key, about, patch, operation, asked],
   );
   const reading = useSyncExternalStore(subscribe, () => reads.reading<Answers[O]>(key));
   return { ...reading, again: () => reads.again(key) };

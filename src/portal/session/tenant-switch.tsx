@@ -1,5 +1,6 @@
 /** Lets an operator choose a tenant. */
 import { useState } from "react";
+import { NONE } from "../server/reads.ts";
 import { go } from "./route.ts";
 import { useRead, useSession } from "./session.ts";
 
@@ -8,7 +9,7 @@ const MANY = 100;
 
 export function TenantSwitch() {
   const { tenant, chooseTenant, reads } = useSession();
-  const { value } = useRead("listTenants", { query: { limit: MANY, sort: "name" } });
+  const { value } = useRead("listTenants", { query: { limit: MANY, sort: "name" } }, NONE);
   const names = value?.data.map(({ name }) => name) ?? [];
   const choose = (name: string) => {
     reads.clear();

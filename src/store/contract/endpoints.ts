@@ -54,6 +54,8 @@ export interface EndpointStore {
   disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
   /** Returns null if there is no such endpoint. */
   health(tenant: string | null, id: string): Promise<EndpointHealth | null>;
+  /** Returns the health of several endpoints by id, without those that do not exist. */
+  healthOf(ids: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>>;
   /**
    * Returns the time at which the endpoint began to fail without a success. Null if it is not failing, or if the time
    * is unknown.

@@ -11,6 +11,8 @@ import type { Caller } from "./reads.ts";
 export interface StatisticsStore {
   /** Returns the counts of the period and of its parts, or null if the tenant has, and had, no such endpoint. */
   period(query: StatsQuery, caller?: Caller): Promise<Stats | null>;
+  /** Returns the counts of several endpoints by id, without those that do not exist, and did not. */
+  ofEndpoints(query: EndpointStatsQuery, caller?: Caller): Promise<ReadonlyMap<string, Stats>>;
   /** Returns the counts of this process since it opened the store. */
   sinceStart(): Promise<SinceStart>;
   /** Writes the counts that no other commit has written. Must be called each second. */
@@ -72,6 +74,10 @@ export interface StatsQuery {
   readonly since: number;
   readonly until: number;
   readonly stepMs: number;
+}
+
+export interface EndpointStatsQuery extends Omit<StatsQuery, "tenant" | "endpoint"> {
+  readonly endpoints: readonly string[];
 }
 
 export interface Counted {

@@ -1,8 +1,22 @@
 /** The counts of one minute, in the form of a row. */
 import { Tally } from "../../domain/tally.ts";
-import type { Counted } from "../store.ts";
+import type { Counted, Stats, StatsQuery } from "../store.ts";
 
 export const MINUTE_MS = 60_000;
+
+export type Period = Pick<StatsQuery, "since" | "until" | "stepMs">;
+
+/** Returns the first minute, the minute after the last, and the length of a part. */
+export function minutesOf({ since, until, stepMs }: Period): readonly [first: number, end: number, step: number] {
+  const whole = (ms: number) => Math.ceil(ms / MINUTE_MS);
+  return [whole(since), whole(until), whole(stepMs)];
+}
+
+export function totalOf(series: readonly Counts[]): Stats {
+  const total = new Counts();
+  for (const counts of series) total.add(counts);
+  return { attempts: total.attempts, published: total.published, series };
+}
 
 /**
  * The row. `attempts` is a tally as JSON. `published` has the number of events of each type, and is null if there are

@@ -17,6 +17,30 @@ function uids(body: { data: { uid: string }[] }): string[] {
   return body.data.map(({ uid }) => uid);
 }
 
+describe("a list with more", () => {
+  it("has the health and the last day of each endpoint, and how many fail, in one answer", async () => {
+    const store = await aStore();
+    const api = await ApiServer.start(store, { config: aConfig({}), ownAddresses: () => ["9.9.9.9"] });
+    const ids: string[] = [];
+    for (const uid of ["a", "b"]) ids.push((await api.post(PATH, registration({ uid }))).body.id);
+    const { body: plain } = await api.get(PATH);
+    expect(Object.keys(plain.data[0])).not.toEqual(expect.arrayContaining(["health"]));
+    expect(plain).not.toHaveProperty("failing");
+    const { body } = await api.get(`${PATH}?include=health,recent,failing&total=true`);
+    expect(body).toMatchObject({ total: 2, failing: 0 });
+    for (const one of body.data) {
+      const { health } = (await api.get(`${PATH}/${one.id}`)).body;
+      expect(one.health).toEqual(health);
+      expect(one.recent).toMatchObject({ since: "2026-11-19T10:00:00.000Z", step_seconds: 3600 });
+      expect([one.recent.succeeded.length, one.recent.failed.length]).toEqual([24, 24]);
+    }
+    expect((await api.get(`${PATH}?standing=new`)).body.data).toHaveLength(2);
+    expect((await api.get(`${PATH}?standing=failing,retrying`)).body.data).toEqual([]);
+    const refused = await api.get(`${PATH}?include=health,secrets`);
+    expect([refused.status, refused.body.errors[0].pointer]).toEqual([422, "?include"]);
+  });
+});
+
 describe("registering", () => {
   it("answers the endpoint with its secret, and says where it is", async () => {
     const api = await serve();

@@ -17,7 +17,7 @@ import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointR
 import type { Queries } from "../engine/database.ts";
 import type { Lines } from "../ordering/lines.ts";
 import type { Engine } from "../engine/engine.ts";
-import { endpointList } from "../../lists/endpoints.ts";
+import { endpointList, type StoredStreak } from "../../lists/endpoints.ts";
 import { pageOf, walkOf } from "../engine/page.ts";
 import type { Health } from "./health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
@@ -82,11 +82,12 @@ export class PostgresEndpoints implements EndpointStore {
   }
 
   list(query: EndpointQuery): Promise<Page<Endpoint>> {
-    const list = endpointList<EndpointRow & { readonly place: number | null }>(query, {
+    const list = endpointList<EndpointRow & StoredStreak & { readonly place: number | null }>(query, {
       host: (url) => `(split_part(${url}, '://', 2) COLLATE "C")`,
       tenant: query.tenant,
       isOf: (row) => isOf(query.tenant, row),
       tenantOf: ({ tenant }) => tenant,
+      isDamaged: (row) => this.#rows.read(row).endpoint.damaged !== null,
     });
     const show = (rows: readonly EndpointRow[]) => rows.map((row) => this.#rows.read(row).endpoint);
     return pageOf(this.#engine, walkOf(this.#engine.database.lists, list, show), query);
@@ -194,6 +195,14 @@ export class PostgresEndpoints implements EndpointStore {
   async health(tenant: string | null, id: string): Promise<EndpointHealth | null> {
     const row = await this.#rows.find(this.#engine.database, tenant, id);
     return row === null ? null : this.#parts.health.of(row);
+  }
+
+  async healthOf(ids: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>> {
+    const rows = await this.#engine.database.lists.rows<EndpointRow>(
+      "SELECT * FROM endpoint WHERE id = ANY($1::text[]) AND deleted_at IS NULL",
+      [ids],
+    );
+    return this.#parts.health.ofAll(rows);
   }
 
   async failingSince(endpoint: string): Promise<number | null> {

@@ -9,6 +9,13 @@ import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
 
+interface Counted {
+  readonly id: string;
+  readonly number: number;
+  readonly enabled: number;
+  readonly cancel_to: number | null;
+}
+
 export class Health {
   readonly #engine: Engine;
   readonly #streaks = new Map<number, Streak>();
@@ -110,22 +117,35 @@ export class Health {
     for (const known of [this.#streaks, this.#changed, this.#stale]) known.delete(endpoint);
   }
 
-  async of(row: { id: string; number: number; enabled: number; cancel_to: number | null }): Promise<EndpointHealth> {
-    const isOwn = this.#engine.owner.owns?.(row.id) ?? true;
-    if (!isOwn) this.#doubt(row.number);
-    const { failingSince: _, ...streak } = await this.streak(row.number);
+  async of(row: Counted): Promise<EndpointHealth> {
+    return (await this.ofAll([row])).get(row.id)!;
+  }
+
+  /** Returns the health of all of them by id, and reads their streaks and counts at once. */
+  async ofAll(rows: readonly Counted[]): Promise<ReadonlyMap<string, EndpointHealth>> {
+    const { database, owner } = this.#engine;
+    for (const { id, number } of rows) if (owner.owns?.(id) === false) this.#doubt(number);
     const open = (status: number) => `(SELECT count(*) FROM (
-      SELECT event FROM delivery WHERE status = ${status} AND endpoint = $1 LIMIT ${HEALTH_COUNT_LIMIT}
-    ) few WHERE event > $2)`;
+      SELECT event FROM delivery WHERE status = ${status} AND endpoint = p.number LIMIT ${HEALTH_COUNT_LIMIT}
+    ) few WHERE event > p.after)`;
     const failed = (more: string) => `(SELECT count(*) FROM (
-      SELECT 1 FROM delivery WHERE status = ${FAILED} AND endpoint = $1 ${more} LIMIT ${HEALTH_COUNT_LIMIT}) few)`;
-    const [counts] = await this.#engine.database.lists.rows<{ open: number; failed: number }>(
-      `SELECT ${open(0)} + ${open(WAITING)} AS open, ${failed(`AND trigger <> ${triggerCode("test")}`)} AS failed`,
-      [row.number, row.cancel_to ?? -1],
+      SELECT 1 FROM delivery WHERE status = ${FAILED} AND endpoint = p.number ${more} LIMIT ${HEALTH_COUNT_LIMIT}) few)`;
+    const counts = await database.lists.rows<{ open: number; failed: number }>(
+      `SELECT ${open(0)} + ${open(WAITING)} AS open, ${failed(`AND trigger <> ${triggerCode("test")}`)} AS failed
+       FROM unnest($1::integer[], $2::bigint[]) WITH ORDINALITY AS p(number, after, place) ORDER BY p.place`,
+      [rows.map(({ number }) => number), rows.map(({ cancel_to: to }) => to ?? -1)],
     );
-    const open_ = Math.min(HEALTH_COUNT_LIMIT, counts!.open);
-    const [pending, held] = row.enabled === 1 ? [open_, 0] : [0, open_];
-    return { ...streak, pending, held, failed: counts!.failed };
+    await this.load(
+      database,
+      rows.map(({ number }) => number),
+    );
+    const found = rows.map(({ id, number, enabled }, at) => {
+      const { failingSince: _, ...streak } = this.#streaks.get(number) ?? NO_STREAK;
+      const open_ = Math.min(HEALTH_COUNT_LIMIT, counts[at]!.open);
+      const [pending, held] = enabled === 1 ? [open_, 0] : [0, open_];
+      return [id, { ...streak, pending, held, failed: counts[at]!.failed }] as const;
+    });
+    return new Map(found);
   }
 
   /** Returns the endpoints that are failing, by number. */

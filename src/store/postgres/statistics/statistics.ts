@@ -4,6 +4,7 @@ import { FailureGroups } from "../../../domain/deliveries/failure.ts";
 import type {
   Census,
   CensusStep,
+  EndpointStatsQuery,
   FailingEndpoint,
   FailureQuery,
   FailureReport,
@@ -13,11 +14,11 @@ import type {
   StatsQuery,
 } from "../../store.ts";
 import { OF_ENDPOINT, statusOf, type OfEndpoint } from "../reads/attempts.ts";
-import { EVERYTHING, ofTenant, type Counters } from "./counters.ts";
+import { EVERYTHING, ofTenant, type Counters, type Subject } from "./counters.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import type { Health } from "../endpoints/health.ts";
 import { attemptId, eventId, FAILED, FRESH, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
-import { Counts, MINUTE_MS } from "../../rows/counts.ts";
+import { Counts, minutesOf, MINUTE_MS, type Period, totalOf } from "../../rows/counts.ts";
 
 interface Parts {
   readonly counters: Counters;
@@ -25,6 +26,7 @@ interface Parts {
 }
 
 interface Stored {
+  readonly subject: Subject;
   readonly minute: number;
   readonly life: string;
   readonly attempts: string;
@@ -41,27 +43,45 @@ export class PostgresStatistics implements StatisticsStore {
   }
 
   async period(query: StatsQuery): Promise<Stats | null> {
-    const { tenant, endpoint, since, until, stepMs } = query;
+    const { tenant, endpoint } = query;
     if (endpoint !== undefined && !(await this.#isThere(tenant, endpoint))) return null;
     const subject = endpoint ?? (tenant === null ? EVERYTHING : ofTenant(tenant));
-    const [first, end, step] = [since, until, stepMs].map((ms) => Math.ceil(ms / MINUTE_MS)) as [
-      number,
-      number,
-      number,
-    ];
-    const rows = await this.#engine.database.lists.rows<Stored>(
-      `SELECT minute, life, attempts, published FROM counter WHERE subject = $1 AND minute >= $2 AND minute < $3`,
-      [subject, first, end],
+    return (await this.#sums([subject], query)).get(subject)!;
+  }
+
+  async ofEndpoints(query: EndpointStatsQuery): Promise<ReadonlyMap<string, Stats>> {
+    const sql = "SELECT id FROM endpoint WHERE id = ANY($1::text[])";
+    const known = await this.#engine.database.lists.rows<{ id: string }>(sql, [query.endpoints]);
+    return this.#sums(
+      known.map(({ id }) => id),
+      query,
     );
-    const series = Array.from({ length: Math.max(0, Math.ceil((end - first) / step)) }, () => new Counts());
-    const partOf = (minute: number) => series[Math.floor((minute - first) / step)]!;
-    const unwritten = this.#parts.counters.unwritten(subject);
-    const known = new Set(unwritten.map(({ minute, life }) => `${minute} ${life}`));
-    for (const row of rows) if (!known.has(`${row.minute} ${row.life}`)) partOf(row.minute).addRow(row);
-    for (const { minute, counts } of unwritten) if (minute >= first && minute < end) partOf(minute).add(counts);
-    const total = new Counts();
-    for (const counts of series) total.add(counts);
-    return { attempts: total.attempts, published: total.published, series };
+  }
+
+  async #sums(subjects: readonly Subject[], period: Period): Promise<ReadonlyMap<Subject, Stats>> {
+    const [first, end, step] = minutesOf(period);
+    const rows = await this.#engine.database.lists.rows<Stored>(
+      `SELECT subject, minute, life, attempts, published FROM counter
+       WHERE subject = ANY($1::text[]) AND minute >= $2 AND minute < $3`,
+      [subjects, first, end],
+    );
+    const sums = new Map<Subject, Counts[]>();
+    const known = new Set<string>();
+    const partOf = (subject: Subject, minute: number) => sums.get(subject)![Math.floor((minute - first) / step)]!;
+    const parts = Math.max(0, Math.ceil((end - first) / step));
+    for (const subject of subjects) {
+      sums.set(
+        subject,
+        Array.from({ length: parts }, () => new Counts()),
+      );
+      for (const { minute, life, counts } of this.#parts.counters.unwritten(subject)) {
+        known.add(`${subject} ${minute} ${life}`);
+        if (minute >= first && minute < end) partOf(subject, minute).add(counts);
+      }
+    }
+    for (const row of rows)
+      if (!known.has(`${row.subject} ${row.minute} ${row.life}`)) partOf(row.subject, row.minute).addRow(row);
+    return new Map([...sums].map(([subject, series]) => [subject, totalOf(series)]));
   }
 
   async sinceStart(): Promise<SinceStart> {

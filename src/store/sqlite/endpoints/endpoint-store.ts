@@ -152,6 +152,17 @@ export class SqliteEndpoints implements EndpointStore {
     return this.#engine.read(() => (endpoints.get(tenant, id) === null ? null : health.of(index.byId(id)!)));
   }
 
+  async healthOf(ids: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>> {
+    const { index, health } = this.#parts;
+    const found = new Map<string, EndpointHealth>();
+    for (const id of ids)
+      this.#engine.read(() => {
+        const entry = index.byId(id);
+        if (entry !== undefined && !entry.deleted) found.set(id, health.of(entry));
+      });
+    return found;
+  }
+
   async failingSince(id: string): Promise<number | null> {
     const { index, health } = this.#parts;
     return this.#engine.read(() => {

@@ -14,7 +14,7 @@ import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { type Walk, walkOf } from "../engine/page.ts";
 import { Statements } from "../engine/statements.ts";
-import { endpointList } from "../../lists/endpoints.ts";
+import { endpointList, type StoredStreak } from "../../lists/endpoints.ts";
 import type { Box } from "../../rows/box.ts";
 import type { Interned } from "../numbers/names.ts";
 import { columnsOf, readRow, secretPlace, targetOf, type EndpointRow, type ReadRow } from "../../rows/endpoint-row.ts";
@@ -50,7 +50,7 @@ interface Parts {
   readonly choices: Choices;
 }
 
-interface ListedRow extends EndpointRow {
+interface ListedRow extends EndpointRow, StoredStreak {
   readonly place: number | null;
 }
 
@@ -198,6 +198,7 @@ export class Endpoints {
       tenant,
       isOf: (row) => this.#isOf(query.tenant, row),
       tenantOf: (row) => this.#tenants.nameIfAny(row.tenant),
+      isDamaged: (row) => this.#view(row).damaged !== null,
     });
     return walkOf(this.#lists, list, (row) => this.#view(row));
   }

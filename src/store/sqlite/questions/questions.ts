@@ -40,7 +40,8 @@ export interface Questions {
   listTenants(query: TenantQuery): Page<TenantSummary>;
   listAudit(query: AuditQuery): Page<AuditRecord>;
   failures(query: FailureQuery): FailureReport | null;
-  sumMinutes(asked: MinutesAsked): readonly (StoredCounts | null)[];
+  /** Returns the parts of each subject. */
+  sumMinutes(asked: readonly MinutesAsked[]): readonly (readonly (StoredCounts | null)[])[];
   planJob(set: JobSet): JobPlan;
   /** Returns the set in pieces, because it may be as large as the store. */
   selectForJob(set: JobSet): void;

@@ -113,7 +113,11 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
     listTenants: (query) => pageOf(() => tenants.list(query), pageOfTenants(query), means),
     listAudit: (query) => pageOf(() => audit.walk(query), query, means),
     failures: (query) => failures.report(query),
-    sumMinutes: (asked) => counts.sum(asked),
+    *sumMinutes(asked) {
+      const sums = [];
+      for (const one of asked) sums.push(yield* counts.sum(one));
+      return sums;
+    },
     planJob: (set) => planner.plan(set),
     selectForJob: (set) => planner.select(set),
   };

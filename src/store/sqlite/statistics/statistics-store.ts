@@ -1,6 +1,7 @@
 /** Statistics: counters per minute, a census of deliveries and endpoints, and reports of failures. */
 import type {
   Caller,
+  EndpointStatsQuery,
   CensusStep,
   FailingEndpoint,
   FailureQuery,
@@ -22,7 +23,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { FAILED, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
 import { FRESH_FROM } from "../numbers/fragments.ts";
 import type { Interned } from "../numbers/names.ts";
-import { Counts, MINUTE_MS } from "../../rows/counts.ts";
+import { Counts, minutesOf, MINUTE_MS, type Period, totalOf } from "../../rows/counts.ts";
 
 interface Parts {
   readonly counters: Counters;
@@ -45,28 +46,39 @@ export class SqliteStatistics implements StatisticsStore {
   }
 
   async period(query: StatsQuery, caller?: Caller): Promise<Stats | null> {
-    const { since, until, stepMs } = query;
     const subject = this.#engine.read(() => this.#subjectOf(query));
     if (subject === null) return null;
-    const [first, end, step] = [since, until, stepMs].map((ms) => Math.ceil(ms / MINUTE_MS)) as [
-      number,
-      number,
-      number,
-    ];
-    const unwritten = this.#engine.read(() => this.#parts.counters.unwritten(subject));
-    const asked = { subject, first, end, step, except: [...unwritten.keys()] };
+    const [stats] = await this.#sums([subject], query, caller);
+    return stats!;
+  }
+
+  async ofEndpoints(query: EndpointStatsQuery, caller?: Caller): Promise<ReadonlyMap<string, Stats>> {
+    const { endpoints } = this.#parts;
+    const numbers = this.#engine.read(() => query.endpoints.map((id) => [id, endpoints.numberOf(null, id)] as const));
+    const known = numbers.filter((one): one is readonly [string, number] => one[1] !== null);
+    const sums = await this.#sums(
+      known.map(([, number]) => number),
+      query,
+      caller,
+    );
+    return new Map(known.map(([id], at) => [id, sums[at]!]));
+  }
+
+  async #sums(subjects: readonly Subject[], period: Period, caller?: Caller): Promise<readonly Stats[]> {
+    const [first, end, step] = minutesOf(period);
+    const unwritten = subjects.map((subject) => this.#engine.read(() => this.#parts.counters.unwritten(subject)));
+    const asked = subjects.map((subject, at) => ({ subject, first, end, step, except: [...unwritten[at]!.keys()] }));
     const written = await this.#parts.reader.ask("sumMinutes", asked, { caller });
-    const series = written.map((row) => {
-      const counts = new Counts();
-      if (row !== null) counts.addRow(row);
-      return counts;
+    return written.map((parts, at) => {
+      const series = parts.map((row) => {
+        const counts = new Counts();
+        if (row !== null) counts.addRow(row);
+        return counts;
+      });
+      for (const [minute, counts] of unwritten[at]!)
+        if (minute >= first && minute < end) series[Math.floor((minute - first) / step)]!.add(counts);
+      return totalOf(series);
     });
-    for (const [minute, counts] of unwritten) {
-      if (minute >= first && minute < end) series[Math.floor((minute - first) / step)]!.add(counts);
-    }
-    const total = new Counts();
-    for (const counts of series) total.add(counts);
-    return { attempts: total.attempts, published: total.published, series };
   }
 
   async sinceStart(): Promise<SinceStart> {

@@ -14,6 +14,7 @@ import {
   withCapacity,
   START,
 } from "../../fixtures.ts";
+import type { Standing } from "../../../../src/domain/endpoints/standing.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const MINUTE = 60_000;
@@ -74,6 +75,63 @@ export function health(openFresh: OpenFresh): void {
       expect(await store.endpoints.health(null, id)).toMatchObject(counts);
       await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
       expect(await store.endpoints.health(null, id)).toMatchObject({ ...counts, pending: 0, held: 4 });
+    });
+
+    it("is read of several endpoints at once, as of each alone", async () => {
+      const { store } = await openFresh();
+      const [one, two, gone] = [await addEndpoint(store), await addEndpoint(store), await addEndpoint(store)];
+      const { fresh } = await publishOne(store);
+      await store.deliveries.record([delivered(fresh.find(({ endpoint }) => endpoint === one)!)]);
+      await store.deliveries.record([failed(fresh.find(({ endpoint }) => endpoint === two)!)]);
+      await store.events.publish(Array(2).fill(draft()), START, withoutCapacity);
+      await store.endpoints.update(null, two, (settings) => ({ ...settings, enabled: false }), START);
+      await store.endpoints.delete(null, gone, START);
+      const all = await store.endpoints.healthOf([two, gone, one]);
+      expect([...all.keys()].toSorted()).toEqual([one, two].toSorted());
+      expect(all.get(one)).toMatchObject({ pending: 2, consecutiveFailures: 0 });
+      for (const id of [one, two]) expect(all.get(id)).toEqual(await store.endpoints.health(null, id));
+    });
+
+    it("decides which endpoints a list shows, by their state", async () => {
+      const { store } = await openFresh();
+      const [working, failing, retrying, untried, disabled, fresh] = [
+        await addEndpoint(store, { events: ["goal.achieved"] }),
+        await addEndpoint(store, { events: ["budget.exceeded"] }),
+        await addEndpoint(store, { events: ["carbon.threshold"] }),
+        await addEndpoint(store, { events: ["subscription.detected"] }),
+        await addEndpoint(store, { events: ["goal.achieved"] }),
+        await addEndpoint(store, { events: ["goal.achieved"], enabled: false }),
+      ] as const;
+      const attempt = async (type: string, how: typeof delivered | typeof failed, times = 1) => {
+        for (let time = 0; time < times; time++)
+          await store.deliveries.record((await publishOne(store, { type })).fresh.map(how));
+      };
+      await attempt("goal.achieved", delivered);
+      await attempt("budget.exceeded", failed, 3);
+      await attempt("carbon.threshold", failed);
+      await attempt("subscription.detected", failed);
+      for (const [id, enabled] of [
+        [untried, false],
+        [untried, true],
+        [disabled, false],
+      ] as const)
+        await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled }), START);
+      await store.endpoints.update(null, fresh, (settings) => ({ ...settings, enabled: true }), START);
+      await store.upkeep.saveHealth();
+      const listed = async (standing: Standing | readonly Standing[]) => {
+        const query = { tenant: null, limit: 10, order: "oldest", standing, total: true } as const;
+        const { data, total } = await store.endpoints.list(query);
+        expect(total).toMatchObject({ count: data.length });
+        return data.map(({ id }) => id);
+      };
+      expect(await listed("working")).toEqual([working]);
+      expect(await listed("failing")).toEqual([failing]);
+      expect(await listed("retrying")).toEqual([retrying]);
+      expect(await listed("untried")).toEqual([untried]);
+      expect(await listed("disabled")).toEqual([disabled]);
+      expect(await listed("new")).toEqual([fresh]);
+      expect(await listed("damaged")).toEqual([]);
+      expect(await listed(["failing", "new", "retrying"])).toEqual([failing, retrying, fresh]);
     });
 
     it("is nobody's but the tenant's", async () => {

@@ -75,6 +75,28 @@ export function statistics(openFresh: OpenFresh): void {
       expect(await attemptsOf(store, { endpoint: acme })).toEqual(ok);
     });
 
+    it("are of several endpoints at once, as of each alone", async () => {
+      const { store } = await openFresh();
+      const [acme, globex, quiet] = [
+        await addEndpoint(store, { tenant: "acme" }),
+        await addEndpoint(store, { tenant: "globex" }),
+        await addEndpoint(store, { tenant: "quiet" }),
+      ];
+      await store.deliveries.record([delivered((await publishOne(store, { tenant: "acme" })).fresh[0]!)]);
+      await store.statistics.save();
+      await store.deliveries.record([failed((await publishOne(store, { tenant: "globex" })).fresh[0]!)]);
+      const { tenant: _, ...period } = QUERY;
+      const unknown = `ep_${"0".repeat(26)}`;
+      const all = await store.statistics.ofEndpoints({ ...period, endpoints: [globex, quiet, unknown, acme] });
+      expect([...all.keys()].toSorted()).toEqual([acme, globex, quiet].toSorted());
+      const numbers = ({ attempts, series }: Stats) => [attempts, ...series.map((part) => part.attempts)];
+      for (const endpoint of [acme, globex, quiet]) {
+        const pairs = numbers(all.get(endpoint)!).map((tally) => tally.toPairs());
+        expect(pairs).toEqual(numbers(await stats(store, { endpoint })).map((tally) => tally.toPairs()));
+      }
+      expect([all.get(acme)!.attempts.succeeded, all.get(globex)!.attempts.succeeded]).toEqual([1, 0]);
+    });
+
     it("leave out tests, duplicates and what was refused, and set apart what we interrupted", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
