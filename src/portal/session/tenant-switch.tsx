@@ -10,7 +10,8 @@ const MANY = 100;
 export function TenantSwitch() {
   const { tenant, chooseTenant, reads } = useSession();
   const { value } = useRead("listTenants", { query: { limit: MANY, sort: "name" } }, NONE);
-  const names = value?.data.map(({ name }) => name) ?? [];
+  if (value === undefined) return null;
+  const names = value.data.map(({ name }) => name);
   const choose = (name: string) => {
     reads.clear();
     chooseTenant(name === "" ? undefined : name);
@@ -19,7 +20,7 @@ export function TenantSwitch() {
   return (
     <label className="tenants">
       <span className="quiet">Tenant</span>
-      {(value?.next_cursor ?? null) === null ? (
+      {value.next_cursor === null ? (
         <select value={tenant ?? ""} onChange={({ target }) => choose(target.value)}>
           <option value="">All</option>
           {names.map((name) => (
