@@ -45,6 +45,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/portal/screens.test.ts",
   "test/portal/filter-task.test.ts",
   "test/portal/requests.test.ts",
+  "test/portal/find.test.ts",
   "test/portal/renewal.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/store/postgres/served.test.ts",

@@ -1,9 +1,11 @@
 /** Shows the screen that the fragment names. */
 import { useEffect, useRef } from "react";
+import { AllDeliveries } from "./deliveries/deliveries.tsx";
 import { DeliveryScreen } from "./delivery/delivery.tsx";
 import { EndpointScreen } from "./endpoint/endpoint.tsx";
 import { AddEndpoint, EditEndpoint } from "./endpoints/form.tsx";
 import { EndpointList } from "./endpoints/list.tsx";
+import { TypeCatalogue } from "./types/types.tsx";
 import { usePath } from "./session/route.ts";
 import { Empty } from "./parts/states.tsx";
 
@@ -12,6 +14,8 @@ export function Screens() {
   const [first, second] = path;
   useFocusOnChange(second !== undefined && /^(dlv_|edit)/.test(second) ? `${first}/${second}` : (first ?? ""));
   if (first === undefined) return <EndpointList />;
+  if (first === "deliveries") return <AllDeliveries />;
+  if (first === "types") return <TypeCatalogue />;
   if (first === "new") return <AddEndpoint />;
   if (!/^ep_\w+$/.test(first)) return <Empty title="There is nothing here">{<a href="#/">See all endpoints</a>}</Empty>;
   if (second === "edit") return <EditEndpoint key={first} id={first} />;

@@ -3,7 +3,8 @@ import type { Page } from "playwright-core";
 
 /** Returns the milliseconds from the navigation until something is visible. */
 export async function firstPaint(page: Page): Promise<number> {
-  return Number(await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"));
+  const paint = await page.waitForFunction("performance.getEntriesByName('first-contentful-paint')[0]?.startTime");
+  return Number(await paint.jsonValue());
 }
 
 /** Returns the milliseconds from a click on one of a list's choices until the next frame is drawn. */

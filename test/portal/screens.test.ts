@@ -69,6 +69,14 @@ const MORE: readonly Screen[] = [
     shows: "of the chosen types, this endpoint would have received",
   },
   { name: "rotation of the key", title: "", path: () => `${signed}/secret`, shows: "Discard the next key" },
+  { name: "deliveries", title: "", path: () => "deliveries?show=failed", shows: "503 from the receiver" },
+  {
+    name: "event types",
+    title: "",
+    path: () => "types?find=goal.ach",
+    act: (page) => page.getByText("Sample, schema, and who gets it").click(),
+    shows: "JSON Schema of its data",
+  },
   { name: "edit", title: "", path: ({ endpoint }) => `${endpoint}/edit`, shows: "Edit the endpoint" },
   ...["Disable", "Delete"].map((name) => ({
     name: name.toLowerCase(),

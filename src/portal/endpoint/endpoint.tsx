@@ -2,8 +2,10 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { typeNotes } from "../../client/type-notes.ts";
 import type { EndpointWithHealth } from "../../client/operations.ts";
+import { Deliveries } from "../deliveries/deliveries.tsx";
 import { shortUrl, standingWords } from "../endpoints/standing.ts";
 import { filterText } from "../filter/reasons.ts";
+import { Copy } from "../parts/code.tsx";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
 import { Deprecated, Status } from "../parts/status.tsx";
 import { Ago, At } from "../parts/time.tsx";
@@ -14,7 +16,6 @@ import { NONE } from "../server/reads.ts";
 import { useCan, useRead } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { Verify } from "../verify/verify.tsx";
-import { Deliveries } from "./deliveries.tsx";
 import { FailureNote } from "./failure-note.tsx";
 import { Switching } from "./switching.tsx";
 import { TestEvent } from "./test-event.tsx";
@@ -71,9 +72,10 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
     <div className="head">
       <div className="title">
         <div className="name">
-          <h1>
+          <h1 title={endpoint.url}>
             <bdi>{shortUrl(endpoint.url)}</bdi>
           </h1>
+          <Copy text={endpoint.url} what="the URL" word="Copy the URL" />
           {description !== "" && (
             <p className="quiet">
               <bdi>{description}</bdi>

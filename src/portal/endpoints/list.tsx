@@ -1,14 +1,17 @@
 /** Lists all endpoints with their states. */
 import { isPattern } from "../../domain/events/pattern.ts";
 import { useState } from "react";
-import type { ListedEndpoint } from "../../client/operations.ts";
+import type { Query } from "../../client/client.ts";
+import type { Answers, ListedEndpoint } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
+import { useTyped } from "../deliveries/find.tsx";
 import { Button } from "../parts/button.tsx";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
 import { NONE } from "../server/reads.ts";
+import { useFilters } from "../session/route.ts";
 import { useCan, useRead, useSession } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { afterMessage } from "./row-changes.ts";
@@ -16,19 +19,37 @@ import { shortUrl, standingWords } from "./standing.ts";
 
 const PAGE = 20;
 
+const NAMES = ["find", "state", "type", "sort"] as const;
+const STATES = [
+  ["", "All"],
+  ["failing", "Failing"],
+  ["retrying", "Retrying"],
+  ["working", "Working"],
+  ["new", "New"],
+  ["untried", "Untried"],
+  ["disabled", "Disabled"],
+  ["damaged", "Damaged"],
+] as const;
+const SORTS = [
+  ["", "Newest first"],
+  ["failing", "Most failures first"],
+  ["host", "By host"],
+  ["last_success", "Longest without success"],
+] as const;
+
 export function EndpointList() {
-  const [cursors, setCursors] = useState<readonly string[]>([]);
   const { portal } = useSession();
+  const [filters, set] = useFilters();
+  const [place, setPlace] = useState<Place>({ of: "", cursors: [] });
   useTitle("Endpoints");
-  const { value, fault, again } = useRead(
-    "listEndpoints",
-    { query: { limit: PAGE, cursor: cursors.at(-1), include: "health,recent,failing", total: true } },
-    null,
-    afterMessage,
-  );
   const mayAdd = useCan("manage") && portal.endpoints === null;
-  if (value === undefined) return fault === undefined ? <Loading lines={5} /> : <Trouble fault={fault} again={again} />;
-  if (value.data.length === 0 && cursors.length === 0) return <NoEndpoints mayAdd={mayAdd} />;
+  const of = filters.toString();
+  // Other filters begin at the first page.
+  const cursors = place.of === of ? place.cursors : [];
+  const { value, fault, again } = useRead("listEndpoints", { query: queryOf(filters, cursors) }, null, afterMessage);
+  const isNarrowed = NAMES.some((name) => filters.has(name));
+  const isEmpty = value?.data.length === 0 && cursors.length === 0 && value.next_cursor === null;
+  if (isEmpty && !isNarrowed) return <NoEndpoints mayAdd={mayAdd} />;
   return (
     <>
       <div className="title">
@@ -39,18 +60,133 @@ export function EndpointList() {
           </a>
         )}
       </div>
-      <ul className="card endpoints">
-        {value.data.map((endpoint) => (
-          <Row key={endpoint.id} endpoint={endpoint} />
-        ))}
-      </ul>
-      <nav className="pages" aria-label="Pages">
-        {cursors.length > 0 && <Button onClick={() => setCursors(cursors.slice(0, -1))}>Newer</Button>}
-        {value.next_cursor !== null && (
-          <Button onClick={() => setCursors([...cursors, value.next_cursor!])}>Older</Button>
+      <div className="stack">
+        <Tools filters={filters} set={set} />
+        {value === undefined && (fault === undefined ? <Loading lines={5} /> : <Trouble fault={fault} again={again} />)}
+        {value !== undefined && <Summary list={value} isNarrowed={isNarrowed} />}
+        {isEmpty && (
+          <div className="empty slim">
+            <h2>Nothing was found</h2>
+            <p>No endpoint fits all that is asked for above.</p>
+            <Button onClick={() => set(Object.fromEntries(NAMES.map((name) => [name, ""])))}>Clear</Button>
+          </div>
         )}
-      </nav>
+        {value !== undefined && value.data.length > 0 && (
+          <ul className="card endpoints">
+            {value.data.map((endpoint) => (
+              <Row key={endpoint.id} endpoint={endpoint} />
+            ))}
+          </ul>
+        )}
+        <Pages
+          words={filters.has("sort") ? ["Previous", "Next"] : ["Newer", "Older"]}
+          cursors={cursors}
+          next={value?.next_cursor ?? null}
+          go={(to) => setPlace({ of, cursors: to })}
+        />
+      </div>
     </>
+  );
+}
+
+interface Place {
+  /** The filters that the cursors belong to. */
+  readonly of: string;
+  readonly cursors: readonly string[];
+}
+
+function queryOf(filters: URLSearchParams, cursors: readonly string[]): Query {
+  const asked = (name: string) => filters.get(name) ?? undefined;
+  return {
+    limit: PAGE,
+    cursor: cursors.at(-1),
+    match: asked("find"),
+    standing: asked("state"),
+    type: asked("type"),
+    sort: asked("sort"),
+    include: "health,recent,failing",
+    total: true,
+  };
+}
+
+interface PagesProps {
+  readonly words: readonly [before: string, next: string];
+  readonly cursors: readonly string[];
+  readonly next: string | null;
+  readonly go: (cursors: readonly string[]) => void;
+}
+
+function Pages({ words: [before, after], cursors, next, go }: PagesProps) {
+  return (
+    <nav className="pages" aria-label="Pages">
+      {cursors.length > 0 && <Button onClick={() => go(cursors.slice(0, -1))}>{before}</Button>}
+      {next !== null && <Button onClick={() => go([...cursors, next])}>{after}</Button>}
+    </nav>
+  );
+}
+
+interface ToolsProps {
+  readonly filters: URLSearchParams;
+  readonly set: (changes: Readonly<Record<string, string>>) => void;
+}
+
+/** Says how many fail of all endpoints, whatever is shown. */
+function Summary({
+  list: { failing = 0, total },
+  isNarrowed,
+}: {
+  list: Answers["listEndpoints"];
+  isNarrowed: boolean;
+}) {
+  const all = total === undefined ? "" : total.toLocaleString("en-US");
+  const some = failing.toLocaleString("en-US");
+  return (
+    <p className="quiet" role="status">
+      {isNarrowed && total !== undefined && `${counted(total, "endpoint", "endpoints")} found. `}
+      {failing === 0 &&
+        !isNarrowed &&
+        total !== undefined &&
+        `${counted(total, "endpoint", "endpoints")}, none failing.`}
+      {failing > 0 && (
+        <a href="#/?state=failing">{isNarrowed || all === "" ? `${some} failing` : `${some} of ${all} failing`}</a>
+      )}
+    </p>
+  );
+}
+
+function Tools({ filters, set }: ToolsProps) {
+  const [typed, type] = useTyped("find");
+  const types = useRead("listEventTypes", {}, NONE).value?.data ?? [];
+  const select = (name: string, label: string, options: readonly (readonly [value: string, word: string])[]) => (
+    <label>
+      <span className="quiet">{label}</span>
+      <select value={filters.get(name) ?? ""} onChange={({ target }) => set({ [name]: target.value })}>
+        {options.map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <div className="find">
+      <label className="wide">
+        <span className="quiet">Find</span>
+        <input
+          type="search"
+          placeholder="Part of a URL, a description or an id"
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={256}
+          value={typed}
+          onChange={({ target }) => type(target.value)}
+        />
+      </label>
+      {select("state", "State", STATES)}
+      {select("type", "Event type", [["", "All"], ...types.map(({ name }) => [name, name] as const)])}
+      {select("sort", "Order", SORTS)}
+    </div>
   );
 }
 

@@ -50,7 +50,19 @@ function heldText(held: number): string {
   return held === 0 ? "" : `${counted(held, "event is", "events are")} held for it.`;
 }
 
-/** Returns the host and path, which are enough to distinguish endpoints. */
+/** Returns the host and path, which are enough to distinguish endpoints, with letters instead of their escapes. */
 export function shortUrl(url: string): string {
-  return url.replace(/^https:\/\//, "").replace(/\/$/, "");
+  return readable(url.replace(/^https:\/\//, "").replace(/\/$/, ""));
+}
+
+/** An escape stays where it is not text, or where its letter would be invisible or turn the text around. */
+function readable(url: string): string {
+  return url.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escaped) => {
+    try {
+      const text = decodeURI(escaped);
+      return /[\p{C}\p{Z}]/u.test(text) ? escaped : text;
+    } catch {
+      return escaped;
+    }
+  });
 }

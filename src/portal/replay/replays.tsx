@@ -34,7 +34,7 @@ export function Replays({ endpoint }: { endpoint: string }) {
       )}
       <ul className="stack">
         {jobs.map((job) => (
-          <JobCard key={job.id} job={job} />
+          <JobCard key={job.id} job={job} endpoint={endpoint} />
         ))}
       </ul>
     </>
@@ -49,7 +49,7 @@ const STATUS: Readonly<Record<Job["status"], readonly [Tone, string]>> = {
 };
 const ACTIONS = { replay: "Replay", attempt_now: "Attempts now", cancel: "Cancellation" } as const;
 
-function JobCard({ job }: { job: Job }) {
+function JobCard({ job, endpoint }: { job: Job; endpoint: string }) {
   const { action, status, matched, done, delivered, failed, skipped, paused_reason: why } = job;
   const [tone, word] = STATUS[status];
   const part = (count: number) => ({ width: `${(100 * count) / Math.max(1, matched)}%` });
@@ -78,7 +78,12 @@ function JobCard({ job }: { job: Job }) {
       </div>
       <p className="quiet number" role="status">
         {delivered.toLocaleString("en-US")} delivered
-        {failed > 0 && ` · ${failed.toLocaleString("en-US")} not accepted at first`}
+        {failed > 0 && (
+          <>
+            {` · ${failed.toLocaleString("en-US")} not accepted at first (`}
+            <a href={`#/${endpoint}?show=open`}>what is not delivered now</a>)
+          </>
+        )}
         {skipped > 0 && ` · ${skipped.toLocaleString("en-US")} skipped`}
       </p>
       {why !== null && (

@@ -2,7 +2,7 @@
  * Waits while the daemon asks for fewer requests. All requests of the page wait together, and the page says so, because
  * otherwise each would only be refused again.
  */
-import { after } from "./clock.ts";
+import { after, now } from "./clock.ts";
 
 /** A daemon that does not say how long. */
 const UNSAID_MS = 2000;
@@ -15,7 +15,7 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-/** The time at which requests go on, in epoch milliseconds of this browser. 0 if nothing waits. */
+/** The time at which requests go on, in epoch milliseconds. 0 if nothing waits. */
 export function waitsUntil(): number {
   return endsAt;
 }
@@ -28,7 +28,7 @@ export function onWait(listener: () => void): () => void {
 /** Called when a request was refused because there were too many. */
 export function slowDown(askedMs: number | undefined): void {
   const wait = Math.min(askedMs ?? UNSAID_MS, LONGEST_MS);
-  const until = Date.now() + wait;
+  const until = now() + wait;
   if (until <= endsAt) return;
   endsAt = until;
   after(wait, () => {

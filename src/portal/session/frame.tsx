@@ -9,6 +9,7 @@ import { spanText } from "../parts/span.ts";
 import { BackLink } from "./back-link.tsx";
 import { nameOf } from "./dress.ts";
 import { SOON_MS } from "./renewal.ts";
+import { usePath } from "./route.ts";
 import { useSession } from "./session.ts";
 import { TenantSwitch } from "./tenant-switch.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
@@ -44,6 +45,7 @@ export function Frame({ hasEnded, end, children }: Props) {
               Back
             </BackLink>
           )}
+          <Sections />
           <span className="grow" />
           {portal.tenant === "*" && <TenantSwitch />}
           <LiveMark liveness={liveness} />
@@ -55,6 +57,32 @@ export function Frame({ hasEnded, end, children }: Props) {
         {children}
       </main>
     </>
+  );
+}
+
+const SECTIONS = [
+  ["", "Endpoints"],
+  ["deliveries", "Deliveries"],
+  ["types", "Event types"],
+] as const;
+
+function Sections() {
+  const { portal } = useSession();
+  const [first = ""] = usePath();
+  // The API lists the deliveries of one endpoint, or of all that the tenant has.
+  const isForSome = portal.endpoints !== null && portal.endpoints.length > 1;
+  return (
+    <nav className="sections" aria-label="Sections">
+      {SECTIONS.filter(([path]) => !(isForSome && path === "deliveries")).map(([path, word]) => (
+        <a
+          key={path}
+          href={`#/${path}`}
+          aria-current={(path === "" ? !/^(deliveries|types)$/.test(first) : first === path) ? "page" : undefined}
+        >
+          {word}
+        </a>
+      ))}
+    </nav>
   );
 }
 

@@ -1,4 +1,7 @@
-/** The route within the page is the fragment, such as `#/ep_…/dlv_…`. */
+/**
+ * The route within the page is the fragment, such as `#/ep_…?show=failed`. It holds the filters too, so that a link to
+ * what somebody found can be copied, and a reload shows the same.
+ */
 import { useSyncExternalStore } from "react";
 
 let shown = "#/";
@@ -9,12 +12,39 @@ export function shownHash(): string {
   return shown;
 }
 
-export function usePath(): readonly string[] {
-  const hash = useSyncExternalStore((listener) => {
+function useHash(): string {
+  return useSyncExternalStore((listener) => {
     addEventListener("hashchange", listener);
     return () => removeEventListener("hashchange", listener);
   }, shownHash);
-  return hash.replace(/^#\/?/, "").split("/").filter(Boolean);
+}
+
+function split(hash: string): readonly [path: string, query: string] {
+  const at = hash.indexOf("?");
+  return at < 0 ? [hash, ""] : [hash.slice(0, at), hash.slice(at + 1)];
+}
+
+export function usePath(): readonly string[] {
+  const [path] = split(useHash());
+  return path.replace(/^#\/?/, "").split("/").filter(Boolean);
+}
+
+/** The text of the filters in the address, and a function that sets some of them. Empty ones are left out. */
+export function useFilters(): readonly [
+  filters: URLSearchParams,
+  set: (changes: Readonly<Record<string, string>>) => void,
+] {
+  const [path, query] = split(useHash());
+  const filters = new URLSearchParams(query);
+  const set = (changes: Readonly<Record<string, string>>) => {
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === "") filters.delete(name);
+      else filters.set(name, value);
+    }
+    // Back leads to the screen before, and not through every letter that was typed.
+    location.replace(filters.size === 0 ? path || "#/" : `${path || "#/"}?${filters.toString()}`);
+  };
+  return [filters, set];
 }
 
 export function go(path: string): void {

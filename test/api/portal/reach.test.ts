@@ -172,7 +172,8 @@ describe("a link for one endpoint", () => {
     const key = await world.link(ALL, [world.mine.ep]);
     const parameters = Array.isArray(route.query) ? route.query.map(({ name }: { name: string }) => name) : [];
     const queries = ["", ...(parameters.includes("total") ? ["?total=true&limit=1&order=oldest"] : [])];
-    if (parameters.includes("include")) queries.push("?include=data,deliveries");
+    if (parameters.includes("include"))
+      queries.push(`?include=${id === "listEndpoints" ? "health,recent,failing" : "data,deliveries"}`);
     for (const query of queries) {
       const { status, text, body } = await callAbout(api, route, world.mine, key, query);
       for (const hidden of world.hidden) expect(text).not.toContain(hidden);

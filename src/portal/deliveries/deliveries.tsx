@@ -1,0 +1,172 @@
+/** Lists deliveries, newest first: those to one endpoint, or to all of them. */
+import { useState } from "react";
+import type { Delivery, Endpoint } from "../../client/operations.ts";
+import { answerText, toneOf, wordOf } from "../delivery/words.ts";
+import { MissingEvent } from "../endpoint/missing-event.tsx";
+import { shortUrl } from "../endpoints/standing.ts";
+import { Button } from "../parts/button.tsx";
+import { Choices } from "../parts/choices.tsx";
+import { Loading, Trouble } from "../parts/states.tsx";
+import { Status } from "../parts/status.tsx";
+import { Ago, Until } from "../parts/time.tsx";
+import { NONE } from "../server/reads.ts";
+import { useFilters } from "../session/route.ts";
+import { useRead } from "../session/session.ts";
+import { useTitle } from "../session/title.ts";
+import { Find } from "./find.tsx";
+import { isNarrowed, NAMES, queryOf, SHOWN, type Shown, shownOf } from "./search.ts";
+
+const WORDS = (Object.keys(SHOWN) as Shown[]).map((one) => [one, SHOWN[one][0]] as const);
+
+const PAGE = 25;
+const MANY = 100;
+
+/** All deliveries of the tenant, whichever endpoint they go to. */
+export function AllDeliveries() {
+  useTitle("Deliveries");
+  return (
+    <>
+      <div className="title">
+        <h1>Deliveries</h1>
+      </div>
+      <div className="stack">
+        <Deliveries endpoint={null} />
+      </div>
+    </>
+  );
+}
+
+export function Deliveries({ endpoint }: { endpoint: Endpoint | null }) {
+  const [filters, set] = useFilters();
+  const shown = shownOf(filters);
+  return (
+    <>
+      <Choices
+        label="Which deliveries"
+        all={WORDS}
+        chosen={shown}
+        choose={(next) => set({ show: next === "all" ? "" : next })}
+      />
+      <Find />
+      <Found key={filters.toString()} endpoint={endpoint} />
+      {endpoint !== null && <MissingEvent key={endpoint.id} endpoint={endpoint.id} />}
+    </>
+  );
+}
+
+function Found({ endpoint }: { endpoint: Endpoint | null }) {
+  const [filters, set] = useFilters();
+  const [cursors, setCursors] = useState<readonly string[]>([]);
+  const query = { endpoint: endpoint?.id, limit: PAGE, cursor: cursors.at(-1), ...queryOf(filters) };
+  const { value, fault, again } = useRead("listDeliveries", { query }, endpoint?.id ?? null);
+  if (fault !== undefined && (value === undefined || fault.failure === "usage"))
+    return <Trouble fault={fault} again={again} />;
+  if (value === undefined) return <Loading lines={6} />;
+  const isEmpty = value.data.length === 0 && value.next_cursor === null && cursors.length === 0;
+  return (
+    <>
+      {isEmpty && isNarrowed(filters) && (
+        <div className="empty slim">
+          <h2>Nothing was found</h2>
+          <p>No delivery fits all that is asked for above.</p>
+          <Button onClick={() => set(Object.fromEntries(NAMES.map((name) => [name, ""])))}>Clear</Button>
+        </div>
+      )}
+      {isEmpty && !isNarrowed(filters) && <None choice={shownOf(filters)} />}
+      {value.data.length > 0 && <Rows deliveries={value.data} isOfAll={endpoint === null} />}
+      {value.searched !== undefined && value.searched.until !== null && (
+        <p className="quiet" role="status">
+          Searched {value.searched.events.toLocaleString("en-US")} events so far. Older ones follow with “Older”.
+        </p>
+      )}
+      <nav className="pages" aria-label="Pages">
+        {cursors.length > 0 && <Button onClick={() => setCursors(cursors.slice(0, -1))}>Newer</Button>}
+        {value.next_cursor !== null && (
+          <Button onClick={() => setCursors([...cursors, value.next_cursor!])}>Older</Button>
+        )}
+      </nav>
+    </>
+  );
+}
+
+function None({ choice }: { choice: Shown }) {
+  const words: Readonly<Record<Shown, readonly [string, string]>> = {
+    all: ["No event has been sent yet", "Events are listed here as they happen; test events have their own list."],
+    failed: ["Nothing has failed", "Deliveries that have used up their retries will be listed here."],
+    open: ["Everything was delivered", "Deliveries that were not accepted yet, or not at all, are listed here."],
+    waiting: ["Nothing is waiting", "Deliveries that will be retried are listed here."],
+    delivered: ["Nothing has been delivered yet", "Deliveries that your receiver accepted will be listed here."],
+    test: [
+      "No test events",
+      "Test events are samples. They are listed only here, and are not counted in any statistics.",
+    ],
+  };
+  const [title, text] = words[choice];
+  return (
+    <div className="empty slim">
+      <h2>{title}</h2>
+      <p>{text}</p>
+    </div>
+  );
+}
+
+function Rows({ deliveries, isOfAll }: { deliveries: readonly Delivery[]; isOfAll: boolean }) {
+  // One answer names all endpoints, or most of them.
+  const urls = useRead("listEndpoints", isOfAll ? { query: { limit: MANY } } : null, NONE).value?.data;
+  const urlOf = (id: string) => urls?.find((one) => one.id === id)?.url ?? id;
+  return (
+    <table className="card deliveries">
+      <thead>
+        <tr>
+          <th scope="col">Status</th>
+          <th scope="col">Event</th>
+          <th scope="col">Last answer</th>
+          <th scope="col" className="end">
+            Received
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {deliveries.map((delivery) => (
+          <Row key={delivery.id} delivery={delivery} to={isOfAll ? shortUrl(urlOf(delivery.endpoint)) : null} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** `to` is where it goes to, if the list has several endpoints. */
+function Row({ delivery, to }: { delivery: Delivery; to: string | null }) {
+  const { id, endpoint, event, type, status, attempts, next_attempt_at: nextAt, last_attempt: last } = delivery;
+  return (
+    <tr>
+      <td>
+        <Status tone={toneOf(status, attempts)}>{wordOf(status, attempts)}</Status>
+      </td>
+      <td className="what">
+        <a className="who" href={`#/${endpoint}/${id}`}>
+          <code>{type}</code>
+          <span className="quiet">
+            <code>{event}</code>
+          </span>
+          {to !== null && (
+            <span className="quiet">
+              to <bdi>{to}</bdi>
+            </span>
+          )}
+        </a>
+      </td>
+      <td className="answer">
+        <span>{last === null ? "–" : answerText(last)}</span>
+        {status === "pending" && nextAt !== null && attempts > 0 && (
+          <span className="quiet">
+            next attempt <Until at={nextAt} />
+          </span>
+        )}
+      </td>
+      <td className="end quiet">
+        <Ago at={delivery.received_at} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,45 @@
+/** Turns the filters in the address into what the API is asked for. */
+import type { Query } from "../../client/client.ts";
+
+export const SHOWN = {
+  all: ["All", {}],
+  failed: ["Failed", { status: "failed" }],
+  open: ["Not delivered", { status: "failed,pending,held" }],
+  waiting: ["Waiting", { status: "pending,held" }],
+  delivered: ["Delivered", { status: "delivered" }],
+  test: ["Test events", { test: true }],
+} as const;
+export type Shown = keyof typeof SHOWN;
+
+/** The names of the filters in the address, besides `show`. */
+export const NAMES = ["find", "type", "error", "since", "until"] as const;
+
+export function shownOf(filters: URLSearchParams): Shown {
+  const show = filters.get("show") ?? "all";
+  return show in SHOWN ? (show as Shown) : "all";
+}
+
+/** A free text is an event's id, a field of the data with its value, or else the publisher's id. */
+export function foundBy(text: string): Query {
+  const typed = text.trim();
+  if (typed === "") return {};
+  if (/^evt_[0-9a-z]{26}$/.test(typed)) return { event: typed };
+  if (/^[\w$-]+(\.[\w$-]+)*:\S/.test(typed)) return { data: typed };
+  return { publisher_id: typed };
+}
+
+export function queryOf(filters: URLSearchParams): Query {
+  const value = (name: string) => filters.get(name) ?? undefined;
+  return {
+    ...SHOWN[shownOf(filters)][1],
+    ...foundBy(filters.get("find") ?? ""),
+    type: value("type"),
+    error: value("error"),
+    since: value("since"),
+    until: value("until"),
+  };
+}
+
+export function isNarrowed(filters: URLSearchParams): boolean {
+  return NAMES.some((name) => filters.has(name));
+}
