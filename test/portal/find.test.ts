@@ -112,6 +112,23 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect(hash()).toBe("#/deliveries?show=open");
   });
 
+  it("sees how an endpoint fares over an hour, a day and a week, part by part and as a table", async () => {
+    await page.evaluate(`location.hash = "#/?state=failing"`);
+    await rows().getByRole("link").click();
+    const chart = page.getByRole("region", { name: "Attempts" });
+    await chart.getByRole("img", { name: "0 attempts succeeded, 3 failed" }).waitFor();
+    for (const name of ["1 hour", "7 days"]) {
+      await chart.getByRole("button", { name }).click();
+      await chart.getByRole("img", { name: "0 attempts succeeded, 3 failed" }).waitFor();
+    }
+    const bars = (await chart.getByRole("img").first().boundingBox())!;
+    await page.mouse.move(bars.x + bars.width - 2, bars.y + 10);
+    await chart.getByText(/: 0 succeeded, 3 failed; half took up to/).waitFor();
+    await chart.getByText("As a table").click();
+    await expect.poll(() => chart.getByRole("row").count()).toBe(2);
+    await chart.getByRole("row").last().getByText("3", { exact: true }).waitFor();
+  });
+
   it("reads the catalogue: description, sample, schema, and which endpoints get a type", async () => {
     await page.getByRole("link", { name: "Event types" }).click();
     await page.getByRole("heading", { name: "Event types" }).waitFor();

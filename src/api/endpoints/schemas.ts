@@ -66,8 +66,7 @@ export const RegisteredEndpoint = titled(
   }),
 );
 
-export const EndpointPage = v.object({
-  ...pageSchema(ListedEndpoint).entries,
+export const EndpointPage = pageSchema(ListedEndpoint, {
   failing: v.optional(
     described(Count, "With `include=failing`: how many of all the endpoints that the key may see are failing."),
   ),
@@ -141,7 +140,8 @@ export const listEndpoints: Operation = {
   id: "listEndpoints",
   tag: "Endpoints",
   summary: "List endpoints",
-  description: "Newest first, without their health. `match` searches, and `sort=failing` begins with those that fail.",
+  description:
+    "Newest first. `match` searches, `standing=failing` leaves those that fail, and `sort=failing` begins with them. `include` adds what each endpoint is like.",
   replies: {
     200: { description: "A page of endpoints.", schema: EndpointPage, example: aPageOf(anEndpoint), headers: ["link"] },
   },

@@ -5,7 +5,7 @@ import type { GenericSchema } from "valibot";
 
 export type JsonObject = { [name: string]: unknown };
 
-/** Marks the schema of a page. */
+/** Marks the schema of a page, and names the fields that only this list has. */
 export const IS_PAGE = "x-page";
 const PAGE = "ListPage";
 
@@ -32,7 +32,7 @@ export class Schemas {
   #hoisted(schema: JsonObject): JsonObject {
     const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, this.#inside(name, value)]));
     const { title, ...rest } = nullableAsType(constantAsValue(inner));
-    if (rest[IS_PAGE] === true) return this.#page(rest);
+    if (Array.isArray(rest[IS_PAGE])) return this.#page(rest, rest[IS_PAGE] as string[]);
     for (const name of ["properties", "required"])
       if (Object.keys(rest[name] ?? { "": 0 }).length === 0) delete rest[name];
     // Some generators take an object without properties for one that must be empty.
@@ -49,10 +49,11 @@ export class Schemas {
   }
 
   /** The fields that all pages have are described once. */
-  #page({ properties }: JsonObject): JsonObject {
-    const { data, ...shared } = properties as JsonObject;
-    this.#components.set(PAGE, { type: "object", properties: shared, required: ["next_cursor"] });
-    const own = { type: "object", properties: { data }, required: ["data"] };
+  #page({ properties }: JsonObject, names: readonly string[]): JsonObject {
+    const fields = Object.entries(properties as JsonObject);
+    const some = (isOwn: boolean) => Object.fromEntries(fields.filter(([name]) => names.includes(name) === isOwn));
+    this.#components.set(PAGE, { type: "object", properties: some(false), required: ["next_cursor"] });
+    const own = { type: "object", properties: some(true), required: ["data"] };
     return { allOf: [{ $ref: `#/components/schemas/${PAGE}` }, own] };
   }
 

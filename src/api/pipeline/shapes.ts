@@ -50,8 +50,13 @@ export function titled<const S extends v.GenericSchema>(title: string, schema: S
 export const aPageOf = (item: unknown) => ({ data: [item], next_cursor: null });
 
 /** A page of a list. */
-export function pageSchema<const S extends v.GenericSchema>(item: S) {
+/** `own` has the fields that only this list has. */
+export function pageSchema<const S extends v.GenericSchema, const O extends v.ObjectEntries = {}>(
+  item: S,
+  own: O = {} as O,
+) {
   const page = v.object({
+    ...own,
     data: v.array(item),
     next_cursor: described(
       v.nullable(v.string()),
@@ -85,7 +90,7 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
       ),
     ),
   });
-  return v.pipe(page, v.metadata({ "x-page": true }));
+  return v.pipe(page, v.metadata({ "x-page": ["data", ...Object.keys(own)] }));
 }
 
 /**

@@ -43,11 +43,18 @@ export const Statistics = titled(
     deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that reached this status."),
     duration_ms: described(
       Percentiles,
-      "The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.",
+      "The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and the durations of the series are estimated the same way.",
     ),
     first_attempt_delay_ms: described(Percentiles, "From the publish request to the start of the first attempt."),
     series: v.array(
-      v.object({ at: Instant, published: Count, succeeded: Count, failed: Count, duration_p95_ms: Milliseconds }),
+      v.object({
+        at: Instant,
+        published: Count,
+        succeeded: Count,
+        failed: Count,
+        duration_p50_ms: Milliseconds,
+        duration_p95_ms: Milliseconds,
+      }),
     ),
   }),
 );
@@ -70,7 +77,16 @@ export const someStatistics = {
   deliveries: { delivered: 3560, failed: 2 },
   duration_ms: { p50: 41.2, p95: 180.5, p99: 1020.4 },
   first_attempt_delay_ms: { p50: 3.1, p95: 7.5, p99: 18.2 },
-  series: [{ at: "2026-11-20T08:56:00.000Z", published: 60, succeeded: 59, failed: 1, duration_p95_ms: 172.4 }],
+  series: [
+    {
+      at: "2026-11-20T08:56:00.000Z",
+      published: 60,
+      succeeded: 59,
+      failed: 1,
+      duration_p50_ms: 40.8,
+      duration_p95_ms: 172.4,
+    },
+  ],
 };
 
 export const getStatistics: Operation = {
@@ -158,6 +174,7 @@ function presentPart({ attempts, published }: Counted, at: number) {
     published: sum(published.values()),
     succeeded: attempts.succeeded,
     failed: sum(attempts.failed.values()),
+    duration_p50_ms: rounded(percentile(DURATION_BOUNDS, attempts.durations, 0.5)),
     duration_p95_ms: rounded(percentile(DURATION_BOUNDS, attempts.durations, 0.95)),
   };
 }

@@ -48,7 +48,7 @@ export function Deliveries({ endpoint }: { endpoint: Endpoint | null }) {
         choose={(next) => set({ show: next === "all" ? "" : next })}
       />
       <Find />
-      <Found key={filters.toString()} endpoint={endpoint} />
+      <Found key={String(filters)} endpoint={endpoint} />
       {endpoint !== null && <MissingEvent key={endpoint.id} endpoint={endpoint.id} />}
     </>
   );

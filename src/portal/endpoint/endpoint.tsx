@@ -3,6 +3,7 @@ import { Tabs } from "@base-ui/react/tabs";
 import { typeNotes } from "../../client/type-notes.ts";
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { Deliveries } from "../deliveries/deliveries.tsx";
+import { Activity } from "./activity.tsx";
 import { shortUrl, standingWords } from "../endpoints/standing.ts";
 import { filterText } from "../filter/reasons.ts";
 import { Copy } from "../parts/code.tsx";
@@ -40,6 +41,7 @@ export function EndpointScreen({ id, tab }: { id: string; tab: string | undefine
       <Back />
       <Head endpoint={value} />
       <FailureNote endpoint={value} />
+      <Activity endpoint={id} />
       <Parts endpoint={value} tab={TABS.find((one) => one === tab) ?? "deliveries"} />
     </>
   );

@@ -43,7 +43,7 @@ export function EndpointList() {
   const [place, setPlace] = useState<Place>({ of: "", cursors: [] });
   useTitle("Endpoints");
   const mayAdd = useCan("manage") && portal.endpoints === null;
-  const of = filters.toString();
+  const of = String(filters);
   // Other filters begin at the first page.
   const cursors = place.of === of ? place.cursors : [];
   const { value, fault, again } = useRead("listEndpoints", { query: queryOf(filters, cursors) }, null, afterMessage);

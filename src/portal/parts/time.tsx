@@ -27,6 +27,8 @@ export function useNow(): number {
 const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "long" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const SHORT = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
 const MINUTE = 60_000;
 const DAY_MS = 24 * 60 * MINUTE;
 
@@ -66,4 +68,14 @@ export function Until({ at }: { at: string }) {
       {left <= 0 ? "now" : `in ${shortSpan(left)}`}
     </time>
   );
+}
+
+/** Returns the hour and the minute. */
+export function clockText(time: number): string {
+  return SHORT.format(time);
+}
+
+/** Returns the day of the week, the hour and the minute. */
+export function dayText(time: number): string {
+  return WEEKDAY.format(time);
 }

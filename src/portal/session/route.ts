@@ -42,7 +42,7 @@ export function useFilters(): readonly [
       else filters.set(name, value);
     }
     // Back leads to the screen before, and not through every letter that was typed.
-    location.replace(filters.size === 0 ? path || "#/" : `${path || "#/"}?${filters.toString()}`);
+    location.replace(filters.size === 0 ? path || "#/" : `${path || "#/"}?${String(filters)}`);
   };
   return [filters, set];
 }

@@ -722,6 +722,11 @@ class ListPage(_ListPage, total=False):
     total_is: Literal["exact", "at_least"]
 
 
+class ListedEndpoint(Endpoint, total=False):
+    health: Health
+    recent: RecentAttempts
+
+
 class Node(TypedDict):
     # The name of its host, with a number if another node already has that name.
     name: str
@@ -888,6 +893,16 @@ class Publication(_Publication, total=False):
     warnings: List[DataWarning]
 
 
+class RecentAttempts(TypedDict):
+    since: str
+    # The length of each part; the last one is not over yet.
+    step_seconds: int
+    # Successful attempts in each part.
+    succeeded: List[int]
+    # Failed attempts in each part.
+    failed: List[int]
+
+
 class RegisteredEndpoint(Endpoint):
     # Signs what is sent to this endpoint. Shown only here and to keys with the scope `secrets`.
     signing_secret: str
@@ -1019,7 +1034,7 @@ class Statistics(TypedDict):
     attempts: Dict[str, Any]
     # Deliveries that reached this status.
     deliveries: Dict[str, Any]
-    # The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.
+    # The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and the durations of the series are estimated the same way.
     duration_ms: Dict[str, Any]
     # From the publish request to the start of the first attempt.
     first_attempt_delay_ms: Dict[str, Any]
