@@ -106,6 +106,15 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await expect.poll(() => found.count()).toBe(3);
     await found.first().getByRole("link").click();
     await page.getByRole("heading", { name: "goal.achieved" }).waitFor();
+    await page
+      .locator(".facts")
+      .getByText(/^order-1\d$/)
+      .waitFor();
+    await page
+      .getByRole("region", { name: "Request line and headers" })
+      .getByText(/x-webhookd-delivery: dlv_/)
+      .waitFor();
+    await page.getByRole("button", { name: "Copy: the delivery's id" }).waitFor();
     await page.goBack();
     // The way back keeps the filter.
     await expect.poll(() => found.count()).toBe(3);
@@ -140,6 +149,20 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await page.getByRole("region", { name: "Sample of goal.achieved" }).waitFor();
     await page.getByRole("link", { name: /broken/ }).click();
     await page.getByRole("heading", { name: /broken/ }).waitFor();
+  });
+
+  it("cancels what waits, and erases an event's data, after a question", async () => {
+    const { data } = await site.request("GET", "/v1/webhooks/events?publisher_id=order-13");
+    await page.evaluate(`location.hash = "#/deliveries?find=order-13"`);
+    await page.getByRole("row").getByRole("link").click();
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel the delivery" }).click();
+    await page.locator(".facts").getByText("Cancelled", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Erase the data" }).click();
+    await page.getByRole("button", { name: "Erase it" }).click();
+    await page.getByText("the body that was sent is no longer kept").waitFor();
+    expect(await page.getByRole("button", { name: "Erase the data" }).count()).toBe(0);
+    expect((await site.request("GET", `/v1/webhooks/events/${data[0].id}`)).data).toBeNull();
   });
 
   it("who has a link for several endpoints is not offered the deliveries of all", async () => {

@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import { AsymmetricSigningKey, newPrivateKey, publicKeyOf } from "../../src/domain/endpoints/asymmetric.ts";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { adviceOnAttempt } from "../../src/client/advice.ts";
-import type { Attempt } from "../../src/client/operations.ts";
+import type { Attempt, Delivery, Endpoint } from "../../src/client/operations.ts";
 import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
+import { headOf } from "../../src/portal/delivery/request-head.ts";
+import { colored } from "../../src/portal/parts/code.tsx";
 import { curlOf } from "../../src/portal/delivery/curl.ts";
 import { envelopeOf } from "../../src/portal/delivery/envelope.ts";
 import { indented } from "../../src/portal/parts/indented.ts";
@@ -149,6 +151,49 @@ describe("a key of another kind, which anyone may know", () => {
     });
     const curl = await curlOf({ url: "https://example.com", event: "evt_1", body: BODY, secret: key, header: HEADER });
     expect(curl).not.toContain(HEADER);
+  });
+});
+
+describe("the head of a request", () => {
+  const delivery = partly<Delivery>({ id: "dlv_1", event: "evt_1", test: false });
+  const endpoint = partly<Endpoint>({ url: "https://a.example/", headers: { "X-Token": "***" }, signatures: ["hmac"] });
+
+  it("has the ids and the names that were sent, and makes up no value", () => {
+    const attempt = partly<Attempt>({ url: "https://before.example/", number: 3 });
+    const head = headOf({ delivery, endpoint, attempt, header: HEADER, isStandard: true });
+    expect(head.split("\n")[0]).toBe("POST https://before.example/");
+    expect(head).toContain("webhook-id: evt_1\n");
+    expect(head).toContain("x-webhookd-delivery: dlv_1\nx-webhookd-attempt: 3\nX-Token: (your own value)");
+    expect(head).not.toContain("***");
+  });
+
+  it("has no headers of Standard Webhooks where they are not sent", () => {
+    const parts = { delivery, endpoint, attempt: undefined, header: HEADER };
+    expect(headOf({ ...parts, isStandard: false })).not.toContain("webhook-id");
+    const signed = { ...endpoint, signatures: ["hmac", "ed25519"] } as Endpoint;
+    expect(headOf({ ...parts, endpoint: signed, isStandard: false })).toContain("webhook-id");
+  });
+
+  it("comes as a curl command with the names of the endpoint's own headers", async () => {
+    const curl = await curlOf({
+      url: "https://a.example/",
+      event: "evt_1",
+      body: BODY,
+      secret: SECRET,
+      header: HEADER,
+      own: ["X-Token"],
+    });
+    expect(curl).toContain("-H 'X-Token: …'");
+  });
+});
+
+describe("JSON with colours", () => {
+  it("is the same text, whatever is in it", () => {
+    const json = String.raw`{"a": [1.10, -2e5, true, null], "b\"": "x: \"1\" <img>", "c": {}}`;
+    const text = colored(json).map((part) =>
+      typeof part === "string" ? part : (part as { props: { children: string } }).props.children,
+    );
+    expect(text.join("")).toBe(json);
   });
 });
 

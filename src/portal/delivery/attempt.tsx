@@ -1,7 +1,7 @@
 /** Shows one attempt and the response to it. */
 import type { Attempt } from "../../client/operations.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
-import { Code } from "../parts/code.tsx";
+import { Code, Copy } from "../parts/code.tsx";
 import { Status } from "../parts/status.tsx";
 import { At } from "../parts/time.tsx";
 import { answerText, triggerText } from "./words.ts";
@@ -47,12 +47,18 @@ export function AttemptAnswer({ attempt }: { attempt: Attempt }) {
       <dl className="pairs">
         <dt>Sent to</dt>
         <dd>
-          <bdi>{attempt.url}</bdi> {address !== null && <span className="quiet">({address})</span>}
+          POST <bdi>{attempt.url}</bdi> {address !== null && <span className="quiet">({address})</span>}
         </dd>
         <dt>What happened</dt>
         <dd>{attempt.detail}</dd>
+        <dt>Attempt</dt>
+        <dd>
+          <code>{attempt.id}</code> <Copy text={attempt.id} what="the attempt's id" />
+        </dd>
       </dl>
+      {lines.length > 0 && <p className="label">Response headers</p>}
       {lines.length > 0 && <Code text={lines.join("\n")} label="Response headers" copy={null} />}
+      {body !== "" && <p className="label">Response body</p>}
       {body !== "" && <Code text={body} label="Response body" copy={null} />}
       {isCut && <p className="quiet">Only the beginning of the body is kept.</p>}
     </>

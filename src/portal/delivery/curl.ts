@@ -10,9 +10,11 @@ interface Sent {
   readonly secret: string | undefined;
   /** The name of the header that has the signature. */
   readonly header: string;
+  /** The names of the endpoint's own headers, whose values are never shown. */
+  readonly own?: readonly string[];
 }
 
-export async function curlOf({ url, event, body, secret, header }: Sent): Promise<string> {
+export async function curlOf({ url, event, body, secret, header, own = [] }: Sent): Promise<string> {
   const seconds = Math.floor(now() / 1000);
   const headers = ["content-type: application/json"];
   if (secret !== undefined && canSign() && isHmacSecret(secret)) {
@@ -23,6 +25,7 @@ export async function curlOf({ url, event, body, secret, header }: Sent): Promis
       `webhook-signature: ${await signStandard(secret, event, seconds, body)}`,
     );
   }
+  headers.push(...own.map((name) => `${name}: …`));
   const lines = [
     `curl -sS -i ${quoted(url)}`,
     ...headers.map((line) => `-H ${quoted(line)}`),

@@ -7,6 +7,7 @@ import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Code, Copy } from "../parts/code.tsx";
 import { indented } from "../parts/indented.ts";
+import { Question } from "../parts/dialog.tsx";
 import { useNotice } from "../parts/notice.tsx";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
@@ -17,6 +18,7 @@ import { AttemptRow } from "./attempt.tsx";
 import { curlOf } from "./curl.ts";
 import { envelopeOf } from "./envelope.ts";
 import { Ladder } from "./ladder.tsx";
+import { headOf } from "./request-head.ts";
 import { toneOf, wordOf } from "./words.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
@@ -27,6 +29,7 @@ export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; d
   const { value, fault, again } = useRead("getDelivery", { id: delivery }, id);
   useTitle(value === undefined ? "Delivery" : `${value.type} · Delivery`);
   const { value: endpoint } = useRead("getEndpoint", { id }, id);
+  const sent = useSent(value?.event ?? null);
   const attempts = useRead("listDeliveryAttempts", { id: delivery, query: { limit: MOST_ATTEMPTS } }, id).value?.data;
   if (value === undefined) {
     if (fault?.failure === "not_found") return <Empty title="There is no such delivery" />;
@@ -38,7 +41,7 @@ export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; d
         <a href="#/">Endpoints</a>
         <a href={`#/${id}`}>{endpoint === undefined ? "Endpoint" : <bdi>{shortUrl(endpoint.url)}</bdi>}</a>
       </nav>
-      <Head delivery={value} endpoint={endpoint} />
+      <Head delivery={value} endpoint={endpoint} sent={sent} />
       {attempts !== undefined && !value.test && <Ladder delivery={value} attempts={attempts} />}
       <div className="columns">
         <section className="stack">
@@ -47,17 +50,21 @@ export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; d
         </section>
         <section className="stack">
           <h2>Request</h2>
-          <Body delivery={value} url={endpoint?.url} />
+          <Request delivery={value} endpoint={endpoint} attempt={attempts?.[0]} sent={sent} />
         </section>
       </div>
     </>
   );
 }
 
-function Head({ delivery, endpoint }: { delivery: Delivery; endpoint: Endpoint | undefined }) {
-  const asked = { id: delivery.event, query: { endpoint: delivery.endpoint } };
-  const why = useRead("explainEvent", asked, delivery.endpoint).value;
-  const { type, status, attempts, event, received_at: receivedAt, next_attempt_at: nextAt, test } = delivery;
+interface HeadProps {
+  readonly delivery: Delivery;
+  readonly endpoint: Endpoint | undefined;
+  readonly sent: Sent;
+}
+
+function Head({ delivery, endpoint, sent }: HeadProps) {
+  const { id, event, type, test } = delivery;
   return (
     <div className="head">
       <div className="title">
@@ -65,46 +72,68 @@ function Head({ delivery, endpoint }: { delivery: Delivery; endpoint: Endpoint |
           <h1>
             <code>{type}</code>
           </h1>
-          <p className="quiet">
-            <code>{event}</code>
-            {test && " · test event"}
+          <p className="quiet ids">
+            <span>
+              Event <code>{event}</code> <Copy text={event} what="the event's id" />
+            </span>
+            <span>
+              Delivery <code>{id}</code> <Copy text={id} what="the delivery's id" />
+            </span>
+            {test && <span>Test event</span>}
           </p>
         </div>
-        <Acts delivery={delivery} disabled={endpoint?.enabled === false} />
+        <Acts delivery={delivery} disabled={endpoint?.enabled === false} sent={sent} />
       </div>
-      <dl className="facts">
-        <div>
-          <dt>Status</dt>
-          <dd>
-            <Status tone={toneOf(status, attempts)}>{wordOf(status, attempts)}</Status>
-          </dd>
-        </div>
-        <div>
-          <dt>Received</dt>
-          <dd>
-            <At at={receivedAt} />
-          </dd>
-        </div>
-        {status === "pending" && nextAt !== null && (
-          <div>
-            <dt>Next attempt</dt>
-            <dd>
-              <Until at={nextAt} />
-            </dd>
-          </div>
-        )}
-        {why !== undefined && (
-          <div className="wide">
-            <dt>Why</dt>
-            <dd>{why.sentence}</dd>
-          </div>
-        )}
-      </dl>
+      <Facts delivery={delivery} publisherId={sent.publisherId} />
     </div>
   );
 }
 
-function Acts({ delivery, disabled }: { delivery: Delivery; disabled: boolean }) {
+function Facts({ delivery, publisherId }: { delivery: Delivery; publisherId: string | null }) {
+  const asked = { id: delivery.event, query: { endpoint: delivery.endpoint } };
+  const why = useRead("explainEvent", asked, delivery.endpoint).value;
+  const { status, attempts, received_at: receivedAt, next_attempt_at: nextAt } = delivery;
+  return (
+    <dl className="facts">
+      <div>
+        <dt>Status</dt>
+        <dd>
+          <Status tone={toneOf(status, attempts)}>{wordOf(status, attempts)}</Status>
+        </dd>
+      </div>
+      <div>
+        <dt>Received</dt>
+        <dd>
+          <At at={receivedAt} />
+        </dd>
+      </div>
+      {publisherId !== null && (
+        <div>
+          <dt>Publisher's id</dt>
+          <dd>
+            <code>{publisherId}</code>
+          </dd>
+        </div>
+      )}
+      {status === "pending" && nextAt !== null && (
+        <div>
+          <dt>Next attempt</dt>
+          <dd>
+            <Until at={nextAt} />
+          </dd>
+        </div>
+      )}
+      {why !== undefined && (
+        <div className="wide">
+          <dt>Why</dt>
+          <dd>{why.sentence}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function Acts({ delivery, disabled, sent }: { delivery: Delivery; disabled: boolean; sent: Sent }) {
   const mayReplay = useCan("replay");
   const [act, call, say] = [useAct(), useCall(), useNotice()];
   const { id, status, event, endpoint } = delivery;
@@ -131,8 +160,66 @@ function Acts({ delivery, disabled }: { delivery: Delivery; disabled: boolean })
           Attempt now
         </Button>
       )}
+      <Ending delivery={delivery} sent={sent} />
       {act.fault && <Trouble fault={act.fault} />}
     </div>
+  );
+}
+
+/** Cancels what waits, and erases the data of the event, after a question. Neither can be undone. */
+function Ending({ delivery: { event, endpoint, status }, sent }: { delivery: Delivery; sent: Sent }) {
+  const mayManage = useCan("manage");
+  const { portal } = useSession();
+  const [asking, setAsking] = useState<"cancel" | "erase" | null>(null);
+  const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const close = () => setAsking(null);
+  const isOpen = status === "pending" || status === "held";
+  const cancel = () =>
+    act.run(async () => {
+      await call("cancelEvent", { id: event, body: { endpoint } });
+      say("Cancelled");
+      close();
+    });
+  const erase = () =>
+    act.run(async () => {
+      await call("eraseEvent", { id: event });
+      say("The data was erased");
+      sent.again();
+      close();
+    });
+  if (!mayManage) return null;
+  return (
+    <>
+      {isOpen && <Button onClick={() => setAsking("cancel")}>Cancel</Button>}
+      {sent.body !== null && portal.endpoints === null && (
+        <Button kind="danger" onClick={() => setAsking("erase")}>
+          Erase the data
+        </Button>
+      )}
+      <Question open={asking === "cancel"} close={close} title="Cancel this delivery?">
+        <p>No more attempts are made to send this event to this endpoint. Other endpoints are not affected.</p>
+        {act.fault && <Trouble fault={act.fault} />}
+        <div className="actions">
+          <Button onClick={close}>Keep it</Button>
+          <Button kind="danger" className="primary" busy={act.busy} onClick={() => unawaited(cancel())}>
+            Cancel the delivery
+          </Button>
+        </div>
+      </Question>
+      <Question open={asking === "erase"} close={close} title="Erase the data of this event?">
+        <p>
+          The event's data and all that your receivers answered to it are removed for good, and what still waits to be
+          sent of it is cancelled, at every endpoint.
+        </p>
+        {act.fault && <Trouble fault={act.fault} />}
+        <div className="actions">
+          <Button onClick={close}>Keep it</Button>
+          <Button kind="danger" className="primary" busy={act.busy} onClick={() => unawaited(erase())}>
+            Erase it
+          </Button>
+        </div>
+      </Question>
+    </>
   );
 }
 
@@ -149,48 +236,87 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   );
 }
 
-/** The body is undefined until it has been read, and null if the event was erased. */
-function useBody(event: string) {
+interface Sent {
+  /** Undefined until it has been read, and null if the event was erased. */
+  readonly body: string | null | undefined;
+  readonly publisherId: string | null;
+  readonly fault: ClientError | undefined;
+  readonly again: () => void;
+}
+
+function useSent(event: string | null): Sent {
   const { client } = useSession();
   const [body, setBody] = useState<string | null>();
+  const [publisherId, setPublisherId] = useState<string | null>(null);
   const [fault, setFault] = useState<ClientError>();
   const [round, setRound] = useState(0);
   useEffect(() => {
+    if (event === null) return;
     const leaving = new AbortController();
     setFault(undefined);
     client.text("getEvent", { id: event, signal: leaving.signal }).then(
-      (answer) => setBody(envelopeOf(answer)),
+      (answer) => {
+        setBody(envelopeOf(answer));
+        setPublisherId((JSON.parse(answer) as { publisher_id?: string | null }).publisher_id ?? null);
+      },
       (error: unknown) => leaving.signal.aborted || setFault(error as ClientError),
     );
     return () => leaving.abort();
   }, [client, event, round]);
-  return { body, fault, again: () => setRound(round + 1) };
+  return { body, publisherId, fault, again: () => setRound(round + 1) };
 }
 
-function Body({ delivery: { event, endpoint }, url }: { delivery: Delivery; url: string | undefined }) {
+interface RequestProps {
+  readonly delivery: Delivery;
+  readonly endpoint: Endpoint | undefined;
+  /** The latest one. */
+  readonly attempt: Attempt | undefined;
+  readonly sent: Sent;
+}
+
+function Request({ delivery, endpoint, attempt, sent: { body, fault, again } }: RequestProps) {
   const { portal } = useSession();
-  const { body, fault, again } = useBody(event);
   const maySecrets = useCan("secrets");
   const call = useCall();
   if (fault !== undefined) return <Trouble fault={fault} again={again} />;
   if (body === undefined) return <Loading lines={6} />;
   if (body === null)
     return <p className="quiet">The data of this event was erased, so the body that was sent is no longer kept.</p>;
+  const own = Object.keys(endpoint?.headers ?? {});
   const curl = async () => {
-    const secret = maySecrets ? (await call("getSecret", { id: endpoint })).signing_secret : undefined;
-    return curlOf({ url: url ?? "", event, body, secret, header: portal.signature_header });
+    const secret = maySecrets ? (await call("getSecret", { id: delivery.endpoint })).signing_secret : undefined;
+    const { event } = delivery;
+    return curlOf({ url: endpoint?.url ?? "", event, body, secret, header: portal.signature_header, own });
   };
   return (
     <>
-      <Code text={indented(body)} label="Body, indented" copy={null} />
+      <p className="label">Request line and headers</p>
+      <Code
+        text={headOf({
+          delivery,
+          endpoint,
+          attempt,
+          header: portal.signature_header,
+          isStandard: portal.standard_webhooks,
+        })}
+        label="Request line and headers"
+        copy={null}
+      />
+      <p className="quiet">
+        The signatures cover the body below, byte for byte. <a href={`#/${delivery.endpoint}/verify`}>Verify</a> says
+        whether one matches, and why not.
+      </p>
+      <p className="label">Body, indented</p>
+      <Code text={indented(body)} label="Body, indented" copy={null} isJson />
       <div className="actions start">
         <Copy text={body} what="the body as it is sent" word="Copy the body" />
-        {url !== undefined && <Copy text={curl} what="the request as a curl command" word="Copy as curl" />}
+        {endpoint !== undefined && <Copy text={curl} what="the request as a curl command" word="Copy as curl" />}
       </div>
       <p className="quiet">
         {maySecrets
           ? "The curl command is signed with the current secret."
           : "The curl command is not signed: this link may not read the secret."}
+        {own.length > 0 && ` Fill in the values of your own headers (${own.join(", ")}): they are not shown again.`}
       </p>
     </>
   );

@@ -34,17 +34,20 @@ export function useFilters(): readonly [
   filters: URLSearchParams,
   set: (changes: Readonly<Record<string, string>>) => void,
 ] {
-  const [path, query] = split(useHash());
+  const [, text] = split(useHash());
+  return [new URLSearchParams(text), setFilters];
+}
+
+/** Changes the address as it is now: since something was typed, another filter may have been chosen. */
+function setFilters(changes: Readonly<Record<string, string>>): void {
+  const [path, query] = split(shownHash());
   const filters = new URLSearchParams(query);
-  const set = (changes: Readonly<Record<string, string>>) => {
-    for (const [name, value] of Object.entries(changes)) {
-      if (value === "") filters.delete(name);
-      else filters.set(name, value);
-    }
-    // Back leads to the screen before, and not through every letter that was typed.
-    location.replace(filters.size === 0 ? path || "#/" : `${path || "#/"}?${String(filters)}`);
-  };
-  return [filters, set];
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === "") filters.delete(name);
+    else filters.set(name, value);
+  }
+  // Back leads to the screen before, and not through every letter that was typed.
+  location.replace(filters.size === 0 ? path || "#/" : `${path || "#/"}?${String(filters)}`);
 }
 
 export function go(path: string): void {

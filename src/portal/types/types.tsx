@@ -84,9 +84,9 @@ function Type({
             <div className="stack">
               <Receivers type={name} />
               <h3>A sample of its data</h3>
-              <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} />
+              <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} isJson />
               <h3>JSON Schema of its data</h3>
-              <Code text={JSON.stringify(schema, null, 2)} label={`Schema of ${name}`} />
+              <Code text={JSON.stringify(schema, null, 2)} label={`Schema of ${name}`} isJson />
             </div>
           )}
         </details>

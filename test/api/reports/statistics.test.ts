@@ -35,13 +35,21 @@ describe("statistics", () => {
       first_attempt_delay_ms: { p50: 1, p95: 1.9, p99: 2 },
     });
     expect(series).toHaveLength(60);
-    const last = { at: "2026-11-20T09:55:00.000Z", published: 4, succeeded: 3, failed: 1, duration_p95_ms: 14.8 };
+    const last = {
+      at: "2026-11-20T09:55:00.000Z",
+      published: 4,
+      succeeded: 3,
+      failed: 1,
+      duration_p50_ms: 12.5,
+      duration_p95_ms: 14.8,
+    };
     expect(series.at(-1)).toEqual(last);
     expect(series[0]).toEqual({
       at: "2026-11-20T08:56:00.000Z",
       published: 0,
       succeeded: 0,
       failed: 0,
+      duration_p50_ms: null,
       duration_p95_ms: null,
     });
     const { body: ofOne } = await api.get(`${PATH}?window=7d&endpoint=${endpoint.id}`);

@@ -1,0 +1,34 @@
+/** Writes the line and the headers of a request. Whatever differs from attempt to attempt is described, and not made up. */
+import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
+
+interface Sent {
+  readonly delivery: Delivery;
+  readonly endpoint: Endpoint | undefined;
+  /** The latest attempt. Undefined if there was none. */
+  readonly attempt: Attempt | undefined;
+  /** The name of the header with the signature of the body. */
+  readonly header: string;
+  /** True if every endpoint gets the headers of Standard Webhooks. */
+  readonly isStandard: boolean;
+}
+
+export function headOf({ delivery, endpoint, attempt, header, isStandard }: Sent): string {
+  const url = attempt?.url ?? endpoint?.url ?? "";
+  const hasStandard = isStandard || endpoint?.signatures.includes("ed25519") === true;
+  return [
+    `POST ${url}`,
+    "content-type: application/json",
+    `${header}: (64 hexadecimal digits: the HMAC-SHA256 of the body)`,
+    ...(hasStandard
+      ? [
+          `webhook-id: ${delivery.event}`,
+          "webhook-timestamp: (the second in which the attempt began)",
+          "webhook-signature: (over webhook-id, webhook-timestamp and the body)",
+        ]
+      : []),
+    `x-webhookd-delivery: ${delivery.id}`,
+    `x-webhookd-attempt: ${attempt?.number ?? 1}`,
+    ...(delivery.test ? ["x-webhookd-test: 1"] : []),
+    ...Object.keys(endpoint?.headers ?? {}).map((name) => `${name}: (your own value)`),
+  ].join("\n");
+}
