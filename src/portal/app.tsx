@@ -6,6 +6,7 @@ import type { Portal } from "../client/operations.ts";
 import { Reads } from "./server/reads.ts";
 import { Frame } from "./session/frame.tsx";
 import { dress } from "./session/dress.ts";
+import { tellHost, useHost } from "./session/embed.ts";
 import { Ended, Welcome } from "./session/gate.tsx";
 import { forgetKey, keepKey, takeKey } from "./session/key.ts";
 import { keepLeft, type Left, leftOf, readLeft } from "./session/left.ts";
@@ -48,6 +49,12 @@ export function App({ first }: { first: string | null }) {
     else setStage({ is: "opening", key });
   }, []);
   useLinks(open);
+  useHost(open);
+  const is = stage.is === "open" && stage.hasEnded ? "ended" : stage.is;
+  useEffect(() => {
+    if (is === "open") tellHost({ portal: "ready" });
+    if (is === "ended" || is === "left") tellHost({ portal: "ended" });
+  }, [is]);
   const tell = useHandedKeys(open, stage.is === "open" ? stage : stage.is === "left" ? { left: stage.left } : null);
   useOpening(stage, setStage);
   const key = stage.is === "open" && !stage.hasEnded && stage.portal.expires_at !== null ? stage.access.key : null;

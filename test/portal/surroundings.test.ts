@@ -123,6 +123,36 @@ describe.skipIf(!hasChromium)("the page", () => {
     await outer.close();
   });
 
+  it("in a frame is as light or dark as asked, tells its height and screen, and takes a new link by message", async () => {
+    await site.register({ description: "Framed" });
+    const { url, key_id: key } = await site.request("POST", "/v1/portal-links", { tenant: "default", can: ["manage"] });
+    const framed = (link: string) => {
+      const { hash } = new URL(link);
+      return new URL(`/portal?theme=dark&header=off${hash}`, site.daemon.url).href;
+    };
+    const outer = await site.browser.newPage({ colorScheme: "light" });
+    await outer.goto(at("127.0.0.1", encodeURIComponent(framed(url))));
+    const said = `(window.said ??= [], addEventListener("message", ({ data }) => said.push(data)), 0)`;
+    await outer.evaluate(said);
+    const frame = outer.frameLocator("iframe");
+    await frame.getByRole("link", { name: "Add an endpoint" }).first().click();
+    const heard = (what: string) => outer.evaluate(`said.filter(({ portal }) => portal === "${what}").at(-1)`);
+    await expect.poll(() => heard("navigate")).toEqual({ portal: "navigate", path: "/new" });
+    await expect.poll(() => heard("height")).toMatchObject({ height: expect.any(Number) });
+    const color = await frame.locator("html").evaluate((one) => getComputedStyle(one).backgroundColor);
+    expect(color).toBe("rgb(13, 15, 18)");
+    expect(await frame.getByRole("link", { name: "Northwind & Søn" }).count()).toBe(0);
+    await frame.getByLabel("URL").fill("https://example.com/half");
+    await site.request("DELETE", `/v1/keys/${key}`);
+    await expect.poll(() => heard("ended")).toEqual({ portal: "ended" });
+    const next = await site.link();
+    const target = "document.querySelector('iframe').contentWindow";
+    await outer.evaluate(`${target}.postMessage({ portal: "link", url: ${JSON.stringify(next)} }, "*")`);
+    await frame.getByRole("heading", { name: "Add an endpoint" }).waitFor();
+    expect(await frame.getByLabel("URL").inputValue()).toBe("https://example.com/half");
+    await outer.close();
+  });
+
   it("shows an operator every tenant, or the one that is chosen, live too", async () => {
     const url = `${site.receiver.url}/acme`;
     const draft = { url, events: ["carbon.threshold"] };

@@ -8,11 +8,15 @@ import { At, useNow } from "../parts/time.tsx";
 import { spanText } from "../parts/span.ts";
 import { BackLink } from "./back-link.tsx";
 import { nameOf } from "./dress.ts";
+import { tellHost } from "./embed.ts";
 import { SOON_MS } from "./renewal.ts";
 import { usePath } from "./route.ts";
 import { useSession } from "./session.ts";
 import { TenantSwitch } from "./tenant-switch.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+
+/** The page around a frame may have a name, a logo and a way back of its own. */
+const IS_BARE = new URLSearchParams(location.search).get("header") === "off";
 
 interface Props {
   readonly hasEnded: boolean;
@@ -32,11 +36,13 @@ export function Frame({ hasEnded, end, children }: Props) {
       </a>
       <header className="top">
         <div className="inner">
-          <a className="brand" href="#/">
-            {portal.logo_url !== null && <img src={portal.logo_url} alt="" height={24} />}
-            <span dir="auto">{nameOf(portal)}</span>
-          </a>
-          {back !== null && (
+          {!IS_BARE && (
+            <a className="brand" href="#/">
+              {portal.logo_url !== null && <img src={portal.logo_url} alt="" height={24} />}
+              <span dir="auto">{nameOf(portal)}</span>
+            </a>
+          )}
+          {back !== null && !IS_BARE && (
             <BackLink
               className="back-out"
               to={back}
@@ -150,7 +156,11 @@ function WaitBanner() {
 
 function ExpiryBanner({ at, back }: { at: number; back: string | null }) {
   const left = at - useNow();
-  if (left > SOON_MS || left <= 0) return null;
+  const endsSoon = left <= SOON_MS && left > 0;
+  useEffect(() => {
+    if (endsSoon) tellHost({ portal: "expiring", expires_at: new Date(at).toISOString() });
+  }, [endsSoon, at]);
+  if (!endsSoon) return null;
   return (
     <div className="banner warn">
       <div className="inner">
