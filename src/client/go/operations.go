@@ -25,7 +25,7 @@ var (
 	PutEventType = Operation[json.RawMessage]{"putEventType"}
 	DeleteEventType = Operation[Nothing]{"deleteEventType"}
 	RegisterEndpoint = Operation[RegisteredEndpoint]{"registerEndpoint"}
-	ListEndpoints = Operation[Page[Endpoint]]{"listEndpoints"}
+	ListEndpoints = Operation[Page[ListedEndpoint]]{"listEndpoints"}
 	GetEndpoint = Operation[EndpointWithHealth]{"getEndpoint"}
 	ChangeEndpoint = Operation[Endpoint]{"changeEndpoint"}
 	PutEndpoint = Operation[json.RawMessage]{"putEndpoint"}

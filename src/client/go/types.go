@@ -786,6 +786,12 @@ type ListPage struct {
 	TotalIs *string `json:"total_is,omitempty"`
 }
 
+type ListedEndpoint struct {
+	Endpoint
+	Health *Health `json:"health,omitempty"`
+	Recent *RecentAttempts `json:"recent,omitempty"`
+}
+
 type Node struct {
 	// The name of its host, with a number if another node already has that name.
 	Name string `json:"name"`
@@ -952,6 +958,16 @@ type Publication struct {
 	Warnings []DataWarning `json:"warnings,omitempty"`
 }
 
+type RecentAttempts struct {
+	Since string `json:"since"`
+	// The length of each part; the last one is not over yet.
+	StepSeconds int64 `json:"step_seconds"`
+	// Successful attempts in each part.
+	Succeeded []int64 `json:"succeeded"`
+	// Failed attempts in each part.
+	Failed []int64 `json:"failed"`
+}
+
 type RegisteredEndpoint struct {
 	Endpoint
 	// Signs what is sent to this endpoint. Shown only here and to keys with the scope `secrets`.
@@ -1103,7 +1119,7 @@ type Statistics struct {
 	Delivered int64 `json:"delivered"`
 	Failed int64 `json:"failed"`
 } `json:"deliveries"`
-	// The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.
+	// The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and the durations of the series are estimated the same way.
 	DurationMs struct {
 	P50 *float64 `json:"p50"`
 	P95 *float64 `json:"p95"`
@@ -1120,6 +1136,7 @@ type Statistics struct {
 	Published int64 `json:"published"`
 	Succeeded int64 `json:"succeeded"`
 	Failed int64 `json:"failed"`
+	DurationP50Ms *float64 `json:"duration_p50_ms"`
 	DurationP95Ms *float64 `json:"duration_p95_ms"`
 } `json:"series"`
 }
