@@ -247,13 +247,11 @@ async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): P
   const all: Record<string, string> = { ...ids, key: keys.body.data[0].id };
   for (const [path, methods] of Object.entries<any>(paths)) {
     if (methods.get === undefined || /\/(?:secret|stream|\{file\})$/.test(path)) continue;
-    const pattern = JSON.stringify(methods.get.parameters ?? []);
-    // An endpoint may be named by its uid too, so its id has no pattern.
+    const parameters = JSON.stringify(methods.get.parameters ?? []);
+    // An endpoint may be named by its uid too.
     const id = path.startsWith("/v1/webhooks/{id}")
       ? "ep"
-      : path.startsWith("/v1/webhooks/events/{id}")
-        ? "evt"
-        : (Object.keys(all).find((prefix) => pattern.includes(`^${prefix}_`)) ?? "");
+      : (/"#\/components\/parameters\/id\.(\w+)"/.exec(parameters)?.[1] ?? "");
     const query = path.endsWith("/why") ? `?endpoint=${all["ep"]}` : "";
     const { status } = await caller.call("GET", path.replace(/\{\w+\}/, all[id] ?? "") + query, undefined);
     expect(status, path).toBe(200);

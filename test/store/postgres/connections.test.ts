@@ -294,7 +294,8 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     await withClient(url, (client) =>
       client.query(
         `ALTER TABLE delivery RENAME TO d;
-         CREATE VIEW delivery AS SELECT event, endpoint, slot, status, attempts, round, retry, trigger, damaged() AS due_at FROM d`,
+         CREATE VIEW delivery AS SELECT event, endpoint, slot, status, attempts, round, retry, trigger, ordering_key, sequence,
+           damaged() AS due_at FROM d`,
       ),
     );
     await expect(dueNow(store, endpoint)).rejects.toMatchObject({ code: "storage_unavailable" });
