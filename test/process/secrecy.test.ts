@@ -1,6 +1,9 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect } from "vitest";
+import { DEFAULT_TABLE } from "../../src/domain/outbox/outbox.ts";
+import { sqliteSql } from "../../src/domain/outbox/init-sql.ts";
 import { it, type DaemonProcess, type Machine } from "../harness/process.ts";
 
 const EVENTS = ["budget.exceeded"];
@@ -10,6 +13,7 @@ const REFUSED = "refused\u0001canary-1b2c3d4e5f60718293a4";
 const HEADER = "header-canary-5d41402abc4b2a76b9719d91";
 const CREDENTIAL = "credential-canary-7d793037a0760186574b";
 const PASSPHRASE = "passphrase-canary-b1d5781111d84f7b3fe4";
+const PASSWORD = "password-canary-c74d97b01eae257e44aa";
 
 /** Every secret that was planted or issued, by name, in all the forms in which it could leak. */
 class Secrets {
@@ -72,14 +76,15 @@ class Caller {
 
 it("no secret is in a log line, in an answer that is not there to show it, or in the database", async ({ machine }) => {
   const settings = { LOG_LEVEL: "debug", RETRY_DELAYS: "10ms,10ms", RETRY_TIMEOUT: "2s" };
-  const first = await machine.serve({ settings });
+  const flags = ["--config", configure(machine)];
+  const first = await machine.serve({ settings, flags });
   const caller = new Caller(first);
   const secrets = new Secrets();
   const key = readFileSync(join(first.dir, "secret.key"), "utf8").trim();
   const keyBytes = Buffer.from(key, "hex");
   secrets.add("secret.key", key, keyBytes, Buffer.from(keyBytes.toString("base64")));
   secrets.add("admin.key", first.key.slice(-52));
-  for (const [name, text] of Object.entries({ BROUGHT, PLAIN, REFUSED, HEADER, CREDENTIAL, PASSPHRASE }))
+  for (const [name, text] of Object.entries({ BROUGHT, PLAIN, REFUSED, HEADER, CREDENTIAL, PASSPHRASE, PASSWORD }))
     secrets.add(name, text);
 
   const endpoints = await registerAll(caller, secrets, machine);
@@ -99,7 +104,7 @@ it("no secret is in a log line, in an answer that is not there to show it, or in
 
   first.process.kill("SIGTERM");
   await first.process.exit;
-  const second = await machine.serve({ settings });
+  const second = await machine.serve({ settings, flags });
   caller.daemon = second;
   await deliverAll(caller, endpoints);
   await readAll(caller, ids);
@@ -228,6 +233,17 @@ async function rotateAll(caller: Caller, secrets: Secrets, endpoints: readonly s
   await caller.call("POST", `${completed!}/complete`, undefined, ["BROUGHT"]);
 }
 
+/** Writes a configuration with one outbox that can be read, and one whose server is away. Returns its file. */
+function configure({ home }: Machine): string {
+  const [file, shop] = [join(home, "webhookd.toml"), join(home, "shop.db")];
+  const db = new Database(shop);
+  db.exec(sqliteSql({ table: DEFAULT_TABLE, tenantColumn: null }));
+  db.close();
+  const away = `postgres://webhookd:${PASSWORD}@127.0.0.1:1/shop`;
+  writeFileSync(file, `[[outbox]]\nname = "shop"\nsqlite = "${shop}"\n[[outbox]]\nname = "away"\nurl = "${away}"\n`);
+  return file;
+}
+
 /** Sends an event, and a test to each endpoint, and waits for their end. Returns the ids by prefix. */
 async function deliverAll(caller: Caller, endpoints: readonly string[]): Promise<Record<string, string>> {
   const event = await caller.daemon.publish();
@@ -244,14 +260,16 @@ async function deliverAll(caller: Caller, endpoints: readonly string[]): Promise
 async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): Promise<void> {
   const { paths } = (await caller.call("GET", "/openapi.json", undefined)).body;
   const keys = await caller.call("GET", "/v1/keys", undefined);
-  const all: Record<string, string> = { ...ids, key: keys.body.data[0].id };
+  const all: Record<string, string> = { ...ids, key: keys.body.data[0].id, outbox: "shop" };
   for (const [path, methods] of Object.entries<any>(paths)) {
     if (methods.get === undefined || /\/(?:secret|stream|\{file\})$/.test(path)) continue;
     const parameters = JSON.stringify(methods.get.parameters ?? []);
     // An endpoint may be named by its uid too.
     const id = path.startsWith("/v1/webhooks/{id}")
       ? "ep"
-      : (/"#\/components\/parameters\/id\.(\w+)"/.exec(parameters)?.[1] ?? "");
+      : path.startsWith("/v1/outboxes/{id}")
+        ? "outbox"
+        : (/"#\/components\/parameters\/id\.(\w+)"/.exec(parameters)?.[1] ?? "");
     const query = path.endsWith("/why") ? `?endpoint=${all["ep"]}` : "";
     const { status } = await caller.call("GET", path.replace(/\{\w+\}/, all[id] ?? "") + query, undefined);
     expect(status, path).toBe(200);
