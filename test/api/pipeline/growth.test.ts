@@ -9,6 +9,8 @@ import type { Route } from "../../../src/api/pipeline/route.ts";
 import { ApiServer, type Answer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
 import { open, temporaryDirectory } from "../../store/stores.ts";
+import type { Outbox } from "../../../src/api/parts.ts";
+import { partly } from "../../harness/partly.ts";
 
 const CALLS = 240;
 const AT_ONCE = 20;
@@ -158,9 +160,23 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
   "POST /v1/resume": post(fixed("/v1/resume")),
   "POST /v1/nodes/:id/drain": post(fixed("/v1/nodes/n/drain")),
   "POST /v1/nodes/:id/resume": post(fixed("/v1/nodes/n/resume")),
+  "POST /v1/outboxes/:id/retry": async (api) => {
+    api.outboxes.push(anOutbox);
+    return () => api.post("/v1/outboxes/shop/retry", {});
+  },
+  "POST /v1/outboxes/:id/drop": async (api) => {
+    api.outboxes.push(anOutbox);
+    return () => api.post("/v1/outboxes/shop/drop", {});
+  },
   "POST /v1/backups": post(fixed("/v1/backups")),
   "POST /v1/secret-key/rekey": post(fixed("/v1/secret-key/rekey")),
 };
+/** A row that was set aside is in the application's database, so only the audit grows. */
+const anOutbox = partly<Outbox>({
+  outbox: { name: "shop" },
+  retry: async () => 1,
+  drop: async () => 1,
+});
 const REFUSED = /nodes|backups/;
 /** Each of these calls rewrites the whole store. */
 const FEW: Record<string, number> = { "POST /v1/secret-key/rekey": 5 };
