@@ -67,15 +67,33 @@ export function faultsOfSource(file: string, source: string): string[] {
   });
 }
 
+/** The comments of languages that the parser does not know, and docstrings. */
+const COMMENTS = /\/\*([^]*?)\*\/|^\s*(?:\/\/|#:?)(.*)$|"""([^]*?)"""/gmu;
+/** Fields of the API are described in noun phrases, which generated code repeats. */
+const GENERATED = /^.*(?:generated|Made) .*description/iu;
+
+/** Returns the offences in a source that is neither TypeScript nor JavaScript. */
+export function faultsOfOther(file: string, source: string): string[] {
+  if (GENERATED.test(source.slice(0, 300))) return [];
+  return [...source.matchAll(COMMENTS)].flatMap(({ index, 0: whole, 1: block, 2: line, 3: docstring }) => {
+    const fault = faultOfComment(block ?? line ?? docstring ?? "");
+    const start = index + whole.length - whole.trimStart().length;
+    return fault === null ? [] : [`${file}:${source.slice(0, start).split("\n").length}: ${fault}`];
+  });
+}
+
 const isBlank = (between: string): boolean => /^\r?\n[ \t]*$/u.test(between);
 
 function faultsOfFiles(): string[] {
   return DONE.flatMap((name) => {
-    const pattern = name.includes("*") ? name : `${name}/**/*.{ts,tsx,js}`;
+    const pattern = name.includes("*") ? name : `${name}/**/*.{ts,tsx,js,css,go,py}`;
     const files = globSync(pattern, { cwd: root, exclude: ["**/node_modules/**"] }).toSorted();
     // A folder that was renamed must not drop out of the check.
     if (files.length === 0) return [`scripts/prose.ts: there is no source in ${name}, which DONE lists`];
-    return files.flatMap((file) => faultsOfSource(file.replaceAll("\\", "/"), readFileSync(join(root, file), "utf8")));
+    return files.flatMap((file) => {
+      const faultsOf = /\.(?:tsx?|js)$/u.test(file) ? faultsOfSource : faultsOfOther;
+      return faultsOf(file.replaceAll("\\", "/"), readFileSync(join(root, file), "utf8"));
+    });
   });
 }
 

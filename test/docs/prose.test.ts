@@ -7,6 +7,7 @@ import {
   faultOfComment,
   faultOfSubject,
   faultsOfCommits,
+  faultsOfOther,
   faultsOfSource,
   OWN_REPOSITORY,
 } from "../../scripts/prose.ts";
@@ -104,6 +105,14 @@ describe("the commits that are read", () => {
     commit(folder, "api: refuse it");
     return { folder, base, bad };
   };
+
+  it("is read in Python, Go and CSS too, unless it was generated", () => {
+    const source =
+      '"""Whether it is new."""\n# The number.\nx = 1  # kept\n// Of all senders.\n/* What finds things */\n';
+    expect(faultsOfOther("a.py", source).map((fault) => fault.split(":")[1])).toEqual(["1", "4", "5"]);
+    const generated = `// Code generated from the daemon's OpenAPI description by x. DO NOT EDIT.\n// Whether it is new.\n`;
+    expect(faultsOfOther("a.go", generated)).toEqual([]);
+  });
 
   it("are those after the base", () => {
     const { folder, base, bad } = repository();

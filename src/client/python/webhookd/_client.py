@@ -42,16 +42,16 @@ class ClientError(Exception):
         self.code: str = str(problem.get("code", code))
         #: None if there was no answer.
         self.status: Optional[int] = None if answer is None else answer[0]
-        #: What is wrong, field by field.
+        #: The faults, field by field.
         self.errors: List[FieldProblem] = cast("List[FieldProblem]", problem.get("errors", []))
-        #: Whether the same request may succeed later. If not, something must be changed first.
+        #: True if the same request may succeed later. If not, something must be changed first.
         self.retryable: bool = bool(problem.get("retryable", _may_pass(answer)))
-        #: What to do next, if there is more to say.
+        #: The next thing to do, if there is more to say.
         self.hint: Optional[str] = None
 
 
 class PublishError(ClientError):
-    """What was not published, or of which nobody knows.
+    """Raised if events were not published, or if nobody knows whether they were.
 
     ``publish_batch(error.events)`` cannot publish it twice within a day: ``events`` have their idempotency keys.
     """
@@ -388,7 +388,7 @@ def _object(answer: _Answer) -> Dict[str, Any]:
 
 
 def _may_pass(answer: Optional[_Answer]) -> bool:
-    """Whether the same request may succeed later. Nothing was done, or the key says what was."""
+    """Returns true if the same request may succeed later, judging by the status alone."""
     return answer is None or answer[0] >= 500 or answer[0] in (408, 429)
 
 

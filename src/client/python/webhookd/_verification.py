@@ -1,4 +1,4 @@
-"""Whether a request came from webhookd, for receivers; and if not, what is most likely wrong."""
+"""Tells receivers whether a request came from webhookd and, if not, what is most likely wrong."""
 from __future__ import annotations
 
 import base64
@@ -144,7 +144,7 @@ def _fault(reason: Reason) -> Verdict:
 
 
 def _forms(body: bytes) -> List[bytes]:
-    """What it may have been before a framework had it: without a newline at its end, with LF, as compact JSON."""
+    """Returns what a framework may have changed it from: without a newline at its end, with LF, as compact JSON."""
     forms = [body.rstrip(), body.replace(b"\r\n", b"\n")]
     try:
         compact = json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False)
