@@ -19,7 +19,7 @@ import { readSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
 import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/network/address.ts";
 import { isLoopback, type UrlPolicy } from "./domain/network/url.ts";
-import type { FurtherSignature } from "./domain/endpoints/further-signature.ts";
+import { headerNames, type FurtherSignature } from "./domain/endpoints/further-signature.ts";
 import type { EventType } from "./domain/events/event-type.ts";
 import type { OutboxSettings } from "./domain/outbox/outbox.ts";
 import type { TenantShare } from "./domain/time/timetable.ts";
@@ -244,7 +244,7 @@ interface Conflict extends Mistake {
 
 function* sharedHeader({ signature }: Config, { origins }: LoadedSettings): Generator<Conflict> {
   const own = signature.header.toLowerCase();
-  const same = signature.also.find(({ format }) => format.headers.some(([name]) => name.toLowerCase() === own));
+  const same = signature.also.find((one) => headerNames(one).includes(own));
   if (same === undefined) return;
   yield {
     about: ["signature.header"],

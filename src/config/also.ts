@@ -4,6 +4,7 @@ import {
   ENCODINGS,
   FORMATS,
   type FurtherSignature,
+  headerNames,
   HASHES,
   KEYS,
   SIGNED_PARTS,
@@ -11,11 +12,11 @@ import {
   templateFault,
   VALUE_PARTS,
 } from "../domain/endpoints/further-signature.ts";
-import { isId, isTenant } from "../domain/id.ts";
+import { isId } from "../domain/id.ts";
 import { listed } from "../domain/wording.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 import type { Mistake } from "./mistake.ts";
-import { isTable, notSections, unknownField, type Table, type Where } from "./tables.ts";
+import { isTable, notSections, readNames, unknownField, type Table, type Where } from "./tables.ts";
 
 export const ALSO = "signature.also";
 const SECTION = `[[${ALSO}]]`;
@@ -66,19 +67,16 @@ function readFields(table: Table, wrong: (key: string, what: string, todo?: stri
       return absent;
     }
   };
-  const names = (fits: (name: string) => boolean, example: string) => (value: unknown) => {
-    const isList = Array.isArray(value) && value.length > 0;
-    if (isList && value.every((one) => typeof one === "string" && fits(one))) return value as string[];
-    throw new ValueFault(`a list such as ["${example}"]`);
-  };
-  const tenants = take("tenants", names(isTenant, "acme"), null);
-  const endpoints = take(
-    "endpoints",
-    names((id) => isId("ep", id), "ep_01m7w8bx02jeyjr53r14y5rmma"),
-    null,
-  );
+  const tenants = take("tenants", readNames, null);
+  const endpoints = take("endpoints", readEndpoints, null);
   const format = isCustom ? customFormat(table, take, wrong) : FORMATS[name as keyof typeof FORMATS];
   return { fields, signature: format && { name, format, tenants, endpoints } };
+}
+
+function readEndpoints(raw: unknown): readonly string[] {
+  const fits = Array.isArray(raw) && raw.length > 0 && raw.every((id) => typeof id === "string" && isId("ep", id));
+  if (!fits) throw new ValueFault('a list of ids such as ["ep_01m7w8bx02jeyjr53r14y5rmma"]');
+  return raw as string[];
 }
 
 function customFormat(
@@ -97,12 +95,9 @@ function customFormat(
     return value as string;
   };
   const oneOf =
-    <T extends string>(all: readonly T[]) =>
-    (value: unknown) => {
-      const found = all.find((one) => one === value);
-      if (found === undefined) throw new ValueFault(listed(all, "or"));
-      return found;
-    };
+    <T extends string>(options: readonly T[]) =>
+    (value: unknown) =>
+      KINDS.choice.read(value, { options }, "") as T;
   return {
     headers: [
       [
@@ -120,6 +115,5 @@ function customFormat(
 }
 
 function shareHeader(one: FurtherSignature, other: FurtherSignature): boolean {
-  const names = new Set(one.format.headers.map(([name]) => name.toLowerCase()));
-  return other.format.headers.some(([name]) => names.has(name.toLowerCase()));
+  return headerNames(one).some((name) => headerNames(other).includes(name));
 }

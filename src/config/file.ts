@@ -7,7 +7,15 @@ import type { OutboxSettings } from "../domain/outbox/outbox.ts";
 import { type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
-import { EGRESS_TENANTS, readEgressTenants, EVENT_TYPES, readEventTypes, readTenants, TENANTS } from "./tables.ts";
+import {
+  EGRESS_TENANTS,
+  isTable,
+  readEgressTenants,
+  EVENT_TYPES,
+  readEventTypes,
+  readTenants,
+  TENANTS,
+} from "./tables.ts";
 import { OUTBOX, readOutboxes } from "./outboxes.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
@@ -162,8 +170,4 @@ function has(table: unknown, [key, ...rest]: readonly string[]): boolean {
   if (key === undefined) return true;
   if (Array.isArray(table)) return Object.hasOwn(table, key) && has(table[Number(key)], rest);
   return isTable(table) && Object.hasOwn(table, key) && has(table[key], rest);
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

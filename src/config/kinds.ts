@@ -79,7 +79,7 @@ const HOST = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 const STORE = /^postgres(ql)?:\/\/([^\s@/?#]+@)?[^\s@/?#]+\/[^\s@/?#]+(\?[^\s#]*)?$/;
 /** Headers that HTTP or other parts of the request already use. */
 const TAKEN_HEADERS =
-  /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|user-agent|webhook-.*|proxy-.*)$/;
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|user-agent|webhook-.*|x-webhookd-.*|traceparent|tracestate|proxy-.*)$/;
 
 export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
   address: { form: "text", read: (raw) => readAddress(text(raw)), write: (address) => quote(printAddress(address)) },

@@ -208,7 +208,7 @@ export function readTenants(
   return { tenants, mistakes };
 }
 
-function readNames(raw: unknown): readonly string[] {
+export function readNames(raw: unknown): readonly string[] {
   const fits = Array.isArray(raw) && raw.length > 0 && raw.every((name) => typeof name === "string" && isTenant(name));
   if (!fits) throw new ValueFault('a list of tenant names such as ["acme"]');
   return raw as string[];

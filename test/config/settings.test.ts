@@ -370,10 +370,12 @@ header = "X-Acme"\nsigned = "{timestamp}.{body}"\nvalue = "t={timestamp} {signat
   it.each([
     ["", 2, "needs a format: svix, stripe, github, shopify, convoy, convoy-advanced, or custom."],
     ['format = "strype"', 3, "needs a format"],
-    ['format = "stripe"\ntenants = ["a b"]', 4, 'tenants is not a list such as ["acme"].'],
-    ['format = "stripe"\nendpoints = []', 4, "endpoints is not a list such as"],
+    ['format = "stripe"\ntenants = ["a b"]', 4, 'tenants is not a list of tenant names such as ["acme"].'],
+    ['format = "stripe"\nendpoints = []', 4, "endpoints is not a list of ids such as"],
     ['format = "stripe"\nheader = "X-Acme"', 4, "header is unknown"],
     ['format = "custom"', 3, "needs the name of its header"],
+    ['format = "custom"\nheader = "X-Webhookd-Delivery"', 4, "header is not a different header name"],
+    ['format = "custom"\nheader = "X-A"\nvalue = "{signature} {signature}"', 5, "it has {signature} twice."],
     ['format = "custom"\nheader = "Content-Type"', 4, "header is not a different header name"],
     ['format = "custom"\nheader = "X-A"\nsigned = "{id}"', 5, "signed is not a template: it must have {body}."],
     [
@@ -381,7 +383,7 @@ header = "X-Acme"\nsigned = "{timestamp}.{body}"\nvalue = "t={timestamp} {signat
       5,
       "value is not a template: it has {body}, which is unknown.",
     ],
-    ['format = "custom"\nheader = "X-A"\nhash = "md5"', 5, "hash is not sha1, sha256, or sha512."],
+    ['format = "custom"\nheader = "X-A"\nhash = "md5"', 5, 'hash is not one of "sha1", "sha256", "sha512".'],
     ['format = "stripe"\n[[signature.also]]\nformat = "stripe"', 5, "stripe has a header that stripe above has"],
   ])("of [[signature.also]] are reported with their line: %j", (text, line, wanted) => {
     const message = mistakesOf(() => loadSettings(withFile(`[signature]\n[[signature.also]]\n${text}\n`)));

@@ -41,7 +41,7 @@ function fields(): string[] {
   schemas.of(
     registrationSchema({
       types: catalogueOf(),
-      signatureHeader: "",
+      signatureHeaders: [],
       urlPolicy: aUrlPolicy(),
       seesTags: true,
       namesSettings: true,

@@ -3,6 +3,7 @@ import { loadSettings } from "../../../src/config/settings.ts";
 import {
   FORMATS,
   FurtherSigner,
+  headerNames,
   type Signed,
   type SignatureFormat,
   timestampIn,
@@ -16,7 +17,7 @@ import type { Presented, Stamp } from "./near-miss.ts";
 export function formatOf(name: string, io: Io, config: string | undefined): SignatureFormat {
   if (Object.hasOwn(FORMATS, name)) return FORMATS[name as keyof typeof FORMATS];
   const { also } = loadSettings(io.configInputs({ config }));
-  const custom = also.find(({ format }) => format.headers.at(-1)![0].toLowerCase() === name.toLowerCase());
+  const custom = also.find((one) => headerNames(one).at(-1) === name.toLowerCase());
   if (custom !== undefined) return custom.format;
   const todo = `Use ${Object.keys(FORMATS).join(", ")}, or the header of a [[signature.also]] in the configuration.`;
   throw usage(`there is no format ${name}`, todo);

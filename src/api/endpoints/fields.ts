@@ -41,7 +41,7 @@ export const MASKED = "***";
 /** The rules that a registration must meet. */
 export interface RegistrationRules {
   readonly types: ReadonlyMap<string, EventType>;
-  readonly signatureHeader: string;
+  readonly signatureHeaders: readonly string[];
   /** The rules of the tenant that owns the endpoint. */
   readonly urlPolicy: UrlPolicy;
   /** True if a filter may test tags, which the customers of a portal link do not see. */
@@ -123,7 +123,7 @@ const ASKED = {
   }),
   headers: asked({
     wire: "headers",
-    reads: ({ signatureHeader }) => titled("HeaderValues", headers(signatureHeader)),
+    reads: ({ signatureHeaders }) => titled("HeaderValues", headers(signatureHeaders)),
     merges: mergeHeaders,
     shape: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
     show: ({ headerNames }) => Object.fromEntries(headerNames.map((name) => [name, MASKED])),

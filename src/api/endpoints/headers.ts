@@ -58,13 +58,17 @@ export interface HeaderFault {
   readonly detail: string;
 }
 
-/** `signatureHeader` is the configured name of our signature header, which may not be registered either. */
-export function headerFaults(headers: Readonly<Record<string, unknown>>, signatureHeader: string): HeaderFault[] {
+/** `signatureHeaders` are the configured names of headers with signatures, which may not be registered either. */
+export function headerFaults(
+  headers: Readonly<Record<string, unknown>>,
+  signatureHeaders: readonly string[],
+): HeaderFault[] {
+  const signing = signatureHeaders.map((name) => asCgiReads(name.toLowerCase()));
   const names = Object.keys(headers);
   const faults: HeaderFault[] = names.length > MAX_HEADERS ? [{ detail: `at most ${MAX_HEADERS} headers` }] : [];
   const seen = new Set<string>();
   for (const name of names) {
-    const detail = headerFault(name.toLowerCase(), headers[name], signatureHeader.toLowerCase());
+    const detail = headerFault(name.toLowerCase(), headers[name], signing);
     if (detail !== null) faults.push({ name, detail });
     if (seen.has(name.toLowerCase()))
       faults.push({ name, detail: "is given twice; header names are not case-sensitive" });
@@ -73,11 +77,10 @@ export function headerFaults(headers: Readonly<Record<string, unknown>>, signatu
   return faults;
 }
 
-function headerFault(name: string, value: unknown, signatureHeader: string): string | null {
+function headerFault(name: string, value: unknown, signing: readonly string[]): string | null {
   if (!TOKEN.test(name)) return "is not a header name";
-  // Receivers behind CGI read both spellings as the same header.
-  const read = name.replaceAll("_", "-");
-  const isDenied = [name, read].some((one) => DENIED_HEADERS.has(one)) || read === signatureHeader.replaceAll("_", "-");
+  const read = asCgiReads(name);
+  const isDenied = [name, read].some((one) => DENIED_HEADERS.has(one)) || signing.includes(read);
   if (isDenied || DENIED_PREFIXES.some((prefix) => read.startsWith(prefix))) {
     return "is a header that webhookd sets itself or never sends";
   }
@@ -85,12 +88,17 @@ function headerFault(name: string, value: unknown, signatureHeader: string): str
   return value.length > MAX_HEADER_BYTES ? `is longer than ${MAX_HEADER_BYTES} bytes` : null;
 }
 
-export function headers(signatureHeader: string) {
+/** Receivers behind CGI read both spellings as the same header. */
+function asCgiReads(name: string): string {
+  return name.replaceAll("_", "-");
+}
+
+export function headers(signatureHeaders: readonly string[]) {
   return v.pipe(
     anObject(),
     v.rawCheck(({ dataset, addIssue }) => {
       if (!dataset.typed) return;
-      for (const { name, detail } of headerFaults(dataset.value, signatureHeader)) {
+      for (const { name, detail } of headerFaults(dataset.value, signatureHeaders)) {
         const message = `invalid_header: ${detail}`;
         if (name === undefined) addIssue({ message });
         else addIssue({ message, path: [item(dataset.value, name)] });

@@ -2,6 +2,7 @@
  * Reads registrations, replacements and changes of endpoints, checks that the caller may make them, and computes the
  * resulting settings.
  */
+import { headerNames } from "../../domain/endpoints/further-signature.ts";
 import * as v from "valibot";
 import {
   DEFAULT_SETTINGS,
@@ -31,10 +32,10 @@ export function rulesFor(
   tenant: string,
   { isPortal }: Pick<Principal, "isPortal">,
 ): RegistrationRules {
-  const { header: signatureHeader } = config.signature;
+  const { header, also } = config.signature;
   return {
     types: catalogue.types,
-    signatureHeader,
+    signatureHeaders: [header, ...also.flatMap(headerNames)],
     urlPolicy: urlPolicy(tenant),
     seesTags: !isPortal,
     namesSettings: !isPortal,

@@ -4,6 +4,7 @@ import { AsymmetricSigningKey } from "../../domain/endpoints/asymmetric.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import {
   FurtherSigner,
+  headerNames,
   isFor,
   type FurtherSignature,
   type SignatureFormat,
@@ -48,9 +49,10 @@ export class Signer {
     this.#standardKeys = isSent ? this.#keysOf(target) : [];
     this.#options = options;
     this.#userAgent = `webhookd/${options.version}`;
-    this.#also = options.also.filter((one) => isFor(one, target)).map(({ format }) => furtherSigner(format, target));
+    const also = options.also.filter((one) => isFor(one, target));
+    this.#also = also.map(({ format }) => furtherSigner(format, target));
     // An endpoint may have been given a header before the operator made it a signature's.
-    const taken = new Set(this.#also.flatMap(({ names }) => names.map((name) => name.toLowerCase())));
+    const taken = new Set(also.flatMap(headerNames));
     const own = Object.entries(target.headers).filter(([name]) => !taken.has(name.toLowerCase()));
     this.#ownHeaders = own.filter(isSendable).flat();
   }

@@ -81,6 +81,11 @@ export interface FurtherSignature {
   readonly endpoints: readonly string[] | null;
 }
 
+/** The names of its headers, in lower case. */
+export function headerNames({ format }: FurtherSignature): readonly string[] {
+  return format.headers.map(([name]) => name.toLowerCase());
+}
+
 /** True if the endpoint's requests have the signature. */
 export function isFor(
   { tenants, endpoints }: FurtherSignature,
@@ -109,22 +114,21 @@ export class FurtherSigner {
   readonly #format: SignatureFormat;
   readonly #keys: readonly KeyObject[];
   readonly #signed: readonly Piece<SignedPart>[];
+  readonly #headers: readonly (readonly [name: string, value: readonly Piece<ValuePart>[]])[];
 
   constructor(format: SignatureFormat, secrets: readonly string[]) {
     this.#format = format;
     this.#keys = secrets.map((secret) => createSecretKey(keyBytes(secret, format.key)));
     this.#signed = piecesOf(format.signed, SIGNED_PARTS);
-  }
-
-  get names(): readonly string[] {
-    return this.#format.headers.map(([name]) => name);
+    this.#headers = format.headers.map(([name, value]) => [name, piecesOf(value, VALUE_PARTS)]);
   }
 
   /** Appends names and values of headers. */
   sign(headers: string[], request: Signed): void {
     const signature = this.entries(request).join(this.#format.separator ?? "");
-    for (const [name, value] of this.#format.headers) {
-      headers.push(name, filled(value, { id: request.id, timestamp: String(request.timestamp), signature }));
+    const values = { id: request.id, timestamp: String(request.timestamp), signature };
+    for (const [name, value] of this.#headers) {
+      headers.push(name, value.map(({ part, text }) => (part === undefined ? text : values[part])).join(""));
     }
   }
 
@@ -140,6 +144,7 @@ export class FurtherSigner {
 }
 
 type SignedPart = (typeof SIGNED_PARTS)[number];
+type ValuePart = (typeof VALUE_PARTS)[number];
 type Piece<Part> =
   | { readonly part: Part; readonly text?: undefined }
   | { readonly part?: undefined; readonly text: string };
@@ -162,19 +167,17 @@ function piecesOf<Part extends string>(template: string, parts: readonly Part[])
   });
 }
 
-function filled(template: string, values: Readonly<Record<(typeof VALUE_PARTS)[number], string>>): string {
-  return piecesOf(template, VALUE_PARTS)
-    .map(({ part, text }) => (part === undefined ? text : values[part]))
-    .join("");
-}
-
-/** Returns what is wrong with a template, to follow its name, or null. It must have the part `needed`. */
+/**
+ * Returns what is wrong with a template, to follow its name, or null. It must have the part `needed`. A verifier could
+ * not take a value apart in which a part stands twice, so no template has one twice.
+ */
 export function templateFault(template: string, parts: readonly string[], needed: string): string | null {
   if (/[^\x20-\x7e]/.test(template)) return "may only have visible ASCII characters and spaces";
-  const unknown = [...template.matchAll(/\{([^{}]*)\}/g)]
-    .map(([, name]) => name!)
-    .find((name) => !parts.includes(name));
+  const names = [...template.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
+  const unknown = names.find((name) => !parts.includes(name));
   if (unknown !== undefined) return `has {${unknown}}, which is unknown`;
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) return `has {${twice}} twice`;
   if (!template.includes(`{${needed}}`)) return `must have {${needed}}`;
   return null;
 }

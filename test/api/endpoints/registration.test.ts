@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { headerFaults } from "../../../src/api/endpoints/headers.ts";
 import { isPlainText, isSeenWhole, lengthOf } from "../../../src/api/pipeline/shapes.ts";
 
-const faults = (headers: Record<string, unknown>) => headerFaults(headers, "X-Signature");
+const faults = (headers: Record<string, unknown>) => headerFaults(headers, ["X-Signature", "Svix-Id"]);
 
 describe("extra headers", () => {
   it("may be any token with visible ASCII", () => {
@@ -34,6 +34,8 @@ describe("extra headers", () => {
     "X_Service_Signature",
     "webhook_id",
     "x_signature",
+    "svix-id",
+    "svix_id",
     "Proxy_Authorization",
     "Transfer_Encoding",
     "X_Webhookd_Attempt",
