@@ -136,7 +136,7 @@ export function sendingLines(status: Status, now: number): string[] {
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
     ...nodeLines(status.nodes ?? [], now),
-    ...(status.outboxes ?? []).map((outbox) => `  outbox    ${outboxText(outbox)}`),
+    ...status.outboxes.map((outbox) => `  outbox    ${outboxText(outbox)}`),
     ...clockLines(status),
   ];
 }

@@ -5,7 +5,8 @@ import { damageText } from "../../src/domain/wording.ts";
 import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { hasOwnDisk, putOffText } from "../daemon/status-text.ts";
-import { outboxText } from "../outbox/text.ts";
+import { outboxTroubleText } from "../../src/domain/outbox/outbox.ts";
+import { asideText, isWell, outboxText } from "../outbox/text.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { count, span } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
@@ -92,15 +93,12 @@ function* clockFindings(status: Partial<Status>): Generator<Finding> {
   if (putOff > 0) yield warn("clock", putOffText(putOff), "timedatectl status, and look for what set it");
 }
 
-/** An older daemon does not report outboxes. */
-function* outboxFindings({ outboxes = [] }: Partial<Status>): Generator<Finding> {
+function* outboxFindings({ outboxes }: Pick<Status, "outboxes">): Generator<Finding> {
   for (const outbox of outboxes) {
-    const { name, trouble, set_aside: aside } = outbox;
-    if (trouble !== null) yield fail("outbox", `${name} cannot be read: ${trouble.what}`, trouble.todo);
-    else if ((aside ?? 0) > 0) {
-      const rows = count(aside!, "row cannot be an event", "rows cannot be events");
-      yield warn("outbox", `${name}: ${rows}`, "webhookd outbox status");
-    } else yield ok("outbox", outboxText(outbox));
+    const { name, trouble } = outbox;
+    if (trouble !== null) yield fail("outbox", outboxTroubleText(name, trouble), trouble.todo);
+    else if (!isWell(outbox)) yield warn("outbox", `${name}: ${asideText(outbox)}`, "webhookd outbox status");
+    else yield ok("outbox", outboxText(outbox));
   }
 }
 

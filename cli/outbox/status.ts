@@ -4,7 +4,7 @@ import { note, say, sayJson } from "../output/print.ts";
 import { sayColumns } from "../output/table.ts";
 import { grouped } from "../output/words.ts";
 import { connect } from "../target.ts";
-import { NO_OUTBOXES, oldestText, rowsText, stateText } from "./text.ts";
+import { isWell, NO_OUTBOXES, oldestText, outboxText, rowsText, stateText } from "./text.ts";
 
 export const outboxStatus = command({
   args: CLIENT,
@@ -19,8 +19,7 @@ export const outboxStatus = command({
         return { ...outbox, rows };
       }),
     );
-    const isWell = data.every(({ trouble, set_aside: aside }) => trouble === null && (aside ?? 0) === 0);
-    const exit = isWell ? EXIT.ok : EXIT.answer_is_no;
+    const exit = data.every(isWell) ? EXIT.ok : EXIT.answer_is_no;
     if (args.json) {
       sayJson(io, { data: whole });
       return exit;
@@ -39,12 +38,11 @@ export const outboxStatus = command({
       { title: "PUBLISHED", cells: cells(({ published }) => grouped(published)), rank: 2 },
       { title: "PLACE", cells: cells(({ place, table }) => `${place}, ${table}`), least: 12, rank: 1 },
     ]);
-    for (const { name, trouble } of data) {
-      if (trouble !== null) say(io, `${name} cannot be read: ${trouble.what}; ${trouble.todo}`);
-    }
-    for (const { name, rows } of whole) {
+    for (const outbox of data) if (outbox.trouble !== null) say(io, outboxText(outbox));
+    for (const { name, rows, set_aside: aside } of whole) {
       if (rows.length === 0) continue;
-      say(io, `Rows of ${name} that were set aside:`);
+      const some = rows.length < (aside ?? 0) ? `The first ${rows.length} rows` : "Rows";
+      say(io, `${some} of ${name} that were set aside:`);
       for (const { id, type, problem } of rows) say(io, `  ${id}  ${type ?? "no type"}: ${problem}`);
       note(io, `When the cause is gone: webhookd outbox retry ${name}. To delete them: webhookd outbox drop ${name}`);
     }

@@ -4,6 +4,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import { counted } from "../domain/wording.ts";
 import {
   placeOf,
+  outboxTroubleText,
   type OutboxSettings,
   type OutboxStanding,
   type OutboxTrouble,
@@ -155,7 +156,7 @@ export class OutboxReader {
     if (trouble === null || this.#failingSince === null || now - this.#failingSince < ALERT_MS) return;
     this.#failingSince = null;
     const { name } = this.outbox;
-    this.#parts.onFault(name, `the outbox ${name} cannot be read: ${trouble.what}; ${trouble.todo}`);
+    this.#parts.onFault(name, `${outboxTroubleText(`the outbox ${name}`, trouble)}; ${trouble.todo}`);
   }
 
   /** Says each change once. The server's words may differ from one time to the next, and are no change. */
@@ -171,7 +172,7 @@ export class OutboxReader {
     this.#since = clock.now();
     const fields = { outbox: this.outbox.name };
     if (trouble !== null)
-      log.error({ ...fields, ...trouble }, `an outbox cannot be read: ${trouble.what}; ${trouble.todo}`);
+      log.error({ ...fields, ...trouble }, `${outboxTroubleText("an outbox", trouble)}; ${trouble.todo}`);
     else log.info(fields, isFirst ? "the outbox is read" : "the outbox is read again");
   }
 }

@@ -115,7 +115,7 @@ describe("webhookd status", () => {
     ];
     const { io } = await status({ status: { outboxes } });
     expect(io.out).toContain("  outbox    shop is read, 12 waiting, the oldest for 3s\n");
-    expect(io.out).toContain("  outbox    other cannot be read: it is away; start it\n");
+    expect(io.out).toContain("  outbox    nothing is published from other: it is away; start it\n");
   });
 
   it("names the hosts whose clocks are not PostgreSQL's", async () => {

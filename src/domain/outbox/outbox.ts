@@ -85,6 +85,11 @@ export interface OutboxTrouble {
   readonly todo: string;
 }
 
+/** Says a trouble of the outbox, which cannot be read, or whose events cannot be stored. */
+export function outboxTroubleText(name: string, { what }: Pick<OutboxTrouble, "what">): string {
+  return `nothing is published from ${name}: ${what}`;
+}
+
 /** The most rows that are counted, because a count reads them all. */
 export const MAX_COUNTED = 100_000;
 

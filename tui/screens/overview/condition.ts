@@ -7,6 +7,7 @@ import { age, countText, longAge } from "../../draw/numbers.ts";
 import type { State } from "../../model/state.ts";
 import { endpointName } from "../lists.ts";
 import { KEY } from "../../keys/names.ts";
+import { outboxTroubleText } from "../../../src/domain/outbox/outbox.ts";
 
 export interface Condition {
   readonly glyph: Glyph;
@@ -86,17 +87,16 @@ function sideFacts(
   return [
     ...(late > LATE_MS ? [`The oldest delivery has been due for ${age(late)}.`] : []),
     ...nodeFacts((nodes as Status["nodes"] | undefined) ?? []),
-    ...outboxFacts((outboxes as Status["outboxes"] | undefined) ?? []),
+    ...outboxFacts(outboxes),
     ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
     ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk space is free.`] : []),
     ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
   ];
 }
 
-/** Older daemons do not report outboxes. */
 function outboxFacts(outboxes: Status["outboxes"]): string[] {
   return outboxes.flatMap(({ name, trouble, set_aside: aside }) => {
-    if (trouble !== null) return [`The outbox ${name} cannot be read: ${trouble.what}.`];
+    if (trouble !== null) return [`The outbox has trouble: ${outboxTroubleText(name, trouble)}.`];
     if ((aside ?? 0) === 0) return [];
     const rows = counted(aside!, "row", "rows");
     return [`${rows} of the outbox ${name} cannot be events: \`webhookd outbox status\` shows why.`];
