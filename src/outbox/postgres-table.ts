@@ -8,7 +8,6 @@ import type { Client } from "pg";
 import type { Clock } from "../clock.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import {
-  COLUMNS,
   MAX_COUNTED,
   quoted,
   type OutboxRow,
@@ -21,7 +20,16 @@ import { utf8Of } from "../domain/utf8.ts";
 import { commit } from "../store/postgres/engine/commit.ts";
 import { configsOf, connect, streamOf } from "../store/postgres/engine/session.ts";
 import { faultOf, wordsOf } from "../store/postgres/fault.ts";
-import { BATCH, OutboxFault, type Counts, type OutboxTable, type PublishRows } from "./table.ts";
+import {
+  BATCH,
+  createIt,
+  OutboxFault,
+  printedBy,
+  requireColumns,
+  type Counts,
+  type OutboxTable,
+  type PublishRows,
+} from "./table.ts";
 import { Wait } from "./wait.ts";
 
 /** The server gives up a statement after this, and we give up the server a little later, so that it is said within 5 s. */
@@ -262,17 +270,10 @@ export class PostgresTable implements OutboxTable {
         [this.#name],
       ),
     ]);
-    const { table, tenant } = this.#outbox;
-    if (columns.length === 0) throw new OutboxFault({ what: `there is no table ${table}`, todo: INIT });
     const has = new Map(columns.map(({ name, type }) => [name, type]));
-    const needed = [...COLUMNS.required, ...("column" in tenant ? [tenant.column] : [])];
-    const missing = needed.filter((name) => !has.has(name));
-    if (missing.length > 0) {
-      const what = `the table ${table} has no column ${missing.join(", ")}`;
-      throw new OutboxFault({ what, todo: `add it, as in the output of ${PRINTS}` });
-    }
+    requireColumns(this.#outbox, has);
     const { selects = false, deletes = false, updates = false } = rights[0] ?? {};
-    if (!selects || !deletes || !updates) throw new OutboxFault(lacks(table));
+    if (!selects || !deletes || !updates) throw new OutboxFault(lacks(this.#outbox));
     return this.#shapeFor(has);
   }
 
@@ -331,30 +332,29 @@ export class PostgresTable implements OutboxTable {
 
   #todo(error: Error): string {
     const code = "code" in error ? String(error.code) : "";
-    if (code === "42501") return lacks(this.#outbox.table).todo;
-    if (code === "42P01") return INIT;
-    if (code === "57014") return "see why the database is slow, and whether the table has the index of " + PRINTS;
-    if (code.startsWith("42")) return `compare the table with the output of ${PRINTS}`;
+    if (code === "42501") return lacks(this.#outbox).todo;
+    if (code === "42P01") return createIt(this.#outbox);
+    if (code === "57014")
+      return "see why the database is slow, and whether the table has the index of " + printedBy(this.#outbox);
+    if (code.startsWith("42")) return `compare the table with the output of ${printedBy(this.#outbox)}`;
     if (/^(28|3D)/.test(code)) return "correct the user, the password or the database in [[outbox]] url";
     return "start it, or correct [[outbox]] url; it is read again as soon as it can be";
   }
 }
 
-const PRINTS = "`webhookd outbox init postgres`";
-const INIT = `create it with the output of ${PRINTS}, or correct [[outbox]] table`;
 /**
  * Two nodes that read at the same time would publish the events of a key in any order. The lock ends with the
- * transaction, and its number is that of the table.
+ * transaction. Its number is a hash of the table's name, so all nodes must spell that alike.
  */
 const aloneIn = (table: string): string =>
   `(SELECT pg_try_advisory_xact_lock(hashtextextended('webhookd outbox ${table.replaceAll("'", "''")}', 0)))`;
 /** The parameter has to be used. */
 const FIXED_TENANT = "cardinality($3::text[]) = 0";
 
-function lacks(table: string): OutboxTrouble {
+function lacks(outbox: Settings): OutboxTrouble {
   return {
-    what: `the user lacks a right to the table ${table}`,
-    todo: `run the GRANT statements of ${PRINTS} --role ROLE`,
+    what: `the user lacks a right to the table ${outbox.table}`,
+    todo: `run the GRANT statements of ${printedBy(outbox)} --role ROLE`,
   };
 }
 

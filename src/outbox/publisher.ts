@@ -7,6 +7,7 @@ import type { EventDraft } from "../domain/events/event.ts";
 import { PIECE_BYTES } from "../domain/json/json-token.ts";
 import { CLAIM_MS, lastingFrom } from "../domain/outbox/key.ts";
 import type { OutboxRow, OutboxSettings, RowOutcome } from "../domain/outbox/outbox.ts";
+import { OutboxFault } from "./table.ts";
 import { draftOf, RowProblem, problemOf, type RowRules } from "./row-draft.ts";
 
 export interface PublisherParts extends PublishParts {
@@ -98,7 +99,11 @@ export class RowPublisher {
     const going = this.#resting.size === 0 ? some : some.filter(({ draft }) => !this.#resting.has(draft.tenant));
     if (going.length === 0) return;
     const { clock } = this.#parts;
-    if (clock.monotonic() - takenAt > CLAIM_MS) throw new Error("the rows were read too long ago");
+    if (clock.monotonic() - takenAt > CLAIM_MS) {
+      // A process that was suspended gets here.
+      const what = "its rows were read too long ago to be published";
+      throw new OutboxFault({ what, todo: "nothing: they are read again" });
+    }
     const drafts = going.map(({ draft }) => draft);
     try {
       const inPieces = (pieces: Generator<void, void>) => this.#inTurns(pieces);

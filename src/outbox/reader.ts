@@ -89,7 +89,7 @@ export class OutboxReader {
     return this.#changing(this.table.remove(ids));
   }
 
-  /** Then counts the rows again. */
+  /** Carries out the change, and has the rows counted again. */
   async #changing(change: Promise<number>): Promise<number> {
     const changed = await forCallers(change);
     this.#countAt = Number.NEGATIVE_INFINITY;
@@ -114,11 +114,11 @@ export class OutboxReader {
         this.#note(this.#troubleOf(error));
         this.table.drop();
         this.#countAt = Number.NEGATIVE_INFINITY;
-        wait = RETRY_MS;
+        wait = RETRY_MS / 2;
         // An end of the wait would only say that the connection is gone.
         await new Promise<void>((resolve) => void (this.#isEnded ? resolve() : clock.after(RETRY_MS / 2, resolve)));
       }
-      if (wait > 0 && !this.#isEnded) await this.table.wait(wait === RETRY_MS ? RETRY_MS / 2 : wait);
+      if (wait > 0 && !this.#isEnded) await this.table.wait(wait);
       // Others have their turn, however many rows there are.
       else await new Promise<void>((resolve) => clock.nextTurn(resolve));
     }

@@ -15,15 +15,22 @@ const MAX_ID = 200;
 /** A longer problem is cut, because it is stored in the application's table. */
 const MAX_PROBLEM = 500;
 
-/** The row cannot become an event. The message says why. */
+/**
+ * The row cannot become an event. The message says why, in ASCII: it is written into the application's table, and a
+ * character that its database refuses would keep all rows back.
+ */
 export class RowProblem extends Error {
   /** True if other nodes may know the type of the row. */
   readonly isAboutType: boolean;
 
   constructor(message: string, isAboutType = false) {
-    super(message.slice(0, MAX_PROBLEM));
+    super(message.replaceAll(/[^\x20-\x7e]/g, escaped).slice(0, MAX_PROBLEM));
     this.isAboutType = isAboutType;
   }
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Throws `RowProblem`. */

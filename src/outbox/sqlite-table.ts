@@ -5,15 +5,16 @@
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
+import { MAX_COUNTED, quoted, type OutboxRow, type OutboxSettings, type SetAsideRow } from "../domain/outbox/outbox.ts";
 import {
-  COLUMNS,
-  MAX_COUNTED,
-  quoted,
-  type OutboxRow,
-  type OutboxSettings,
-  type SetAsideRow,
-} from "../domain/outbox/outbox.ts";
-import { BATCH, OutboxFault, type Counts, type OutboxTable, type PublishRows } from "./table.ts";
+  BATCH,
+  OutboxFault,
+  printedBy,
+  requireColumns,
+  type Counts,
+  type OutboxTable,
+  type PublishRows,
+} from "./table.ts";
 import { Wait } from "./wait.ts";
 
 /** The interval at which the file is asked for changes by other processes, which takes microseconds. */
@@ -242,17 +243,12 @@ export class SqliteTable implements OutboxTable {
   }
 
   #columnsOf(db: Database.Database): ReadonlySet<string> {
-    const { table, tenant } = this.#outbox;
-    const [name, schema = "main"] = table.split(".").toReversed();
+    const [name, schema = "main"] = this.#outbox.table.split(".").toReversed();
     const columns = new Set(
       db.prepare<[string, string], string>("SELECT name FROM pragma_table_info(?, ?)").pluck().all(name!, schema),
     );
-    if (columns.size === 0) throw new OutboxFault({ what: `there is no table ${table}`, todo: INIT });
-    const needed = [...COLUMNS.required, ...("column" in tenant ? [tenant.column] : [])];
-    const missing = needed.filter((one) => !columns.has(one));
-    if (missing.length === 0) return columns;
-    const what = `the table ${table} has no column ${missing.join(", ")}`;
-    throw new OutboxFault({ what, todo: `add it, as in the output of ${PRINTS}` });
+    requireColumns(this.#outbox, columns);
+    return columns;
   }
 
   #faultOf(error: unknown): unknown {
@@ -285,13 +281,14 @@ export class SqliteTable implements OutboxTable {
     if (code.startsWith("SQLITE_FULL"))
       return new OutboxFault({ what: `the disk of ${file} is full`, todo: "free space on it" }, error);
     if (code === "SQLITE_ERROR")
-      return new OutboxFault({ what: error.message, todo: `compare the table with the output of ${PRINTS}` }, error);
+      return new OutboxFault(
+        { what: error.message, todo: `compare the table with the output of ${printedBy(this.#outbox)}` },
+        error,
+      );
     return new OutboxFault({ what: `${file} cannot be used: ${error.message}`, todo: "see the message" }, error);
   }
 }
 
-const PRINTS = "`webhookd outbox init sqlite`";
-const INIT = `create it with the output of ${PRINTS}, or correct [[outbox]] table`;
 /** SQLite's own functions write instants with a space, or in ISO 8601. An instant of another form is shown as it is. */
 const CREATED = "CAST(coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', created_at), created_at) AS TEXT)";
 

@@ -1,5 +1,13 @@
 /** The contract for the application's table, whichever database it is in. */
-import type { OutboxRow, OutboxStanding, OutboxTrouble, RowOutcome, SetAsideRow } from "../domain/outbox/outbox.ts";
+import {
+  REQUIRED_COLUMNS,
+  type OutboxRow,
+  type OutboxSettings,
+  type OutboxStanding,
+  type OutboxTrouble,
+  type RowOutcome,
+  type SetAsideRow,
+} from "../domain/outbox/outbox.ts";
 
 export type PublishRows = (rows: readonly OutboxRow[]) => Promise<readonly RowOutcome[]>;
 
@@ -42,6 +50,25 @@ export class OutboxFault extends Error {
     super(trouble.what, { cause });
     this.trouble = trouble;
   }
+}
+
+export function printedBy({ database }: Pick<OutboxSettings, "database">): string {
+  return `\`webhookd outbox init ${database.kind}\``;
+}
+
+export function createIt(outbox: Pick<OutboxSettings, "database">): string {
+  return `create it with the output of ${printedBy(outbox)}, or correct [[outbox]] table`;
+}
+
+/** Throws `OutboxFault` unless the table has the columns that it needs. A table without columns does not exist. */
+export function requireColumns(outbox: OutboxSettings, columns: Pick<ReadonlySet<string>, "size" | "has">): void {
+  const { table, tenant } = outbox;
+  if (columns.size === 0) throw new OutboxFault({ what: `there is no table ${table}`, todo: createIt(outbox) });
+  const needed = [...REQUIRED_COLUMNS, ...("column" in tenant ? [tenant.column] : [])];
+  const missing = needed.filter((name) => !columns.has(name));
+  if (missing.length === 0) return;
+  const what = `the table ${table} has no column ${missing.join(", ")}`;
+  throw new OutboxFault({ what, todo: `add it, as in the output of ${printedBy(outbox)}` });
 }
 
 /** The most that is read at once, so that neither memory nor a turn of the event loop is used up. */

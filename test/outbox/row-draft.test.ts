@@ -95,4 +95,9 @@ describe("a row", () => {
     expect(new Set(keys).size).toBe(keys.length);
     expect(key({})).toBe(keys[0]);
   });
+
+  it("has a problem that every database can hold", () => {
+    const { message } = new RowProblem("/data/a\u0000b is unknown, caf\u00e9 \ud800");
+    expect(message).toBe("/data/a\\u0000b is unknown, caf\\u00e9 \\ud800");
+  });
 });

@@ -17,8 +17,8 @@ export const Outbox = titled(
     database: v.picklist(["postgres", "sqlite"]),
     place: described(v.string(), "Its host and database, or its file; no password."),
     table: v.string(),
-    up: described(v.boolean(), "Whether it can be read."),
-    since: described(Instant, "Since when that has been so."),
+    up: described(v.boolean(), "True if it can be read."),
+    since: described(Instant, "The time since which that has been so."),
     trouble: described(
       v.nullable(v.object({ what: v.string(), todo: v.string() })),
       "Why it cannot be read, or why its rows cannot be published, and what to do; null while all is well.",

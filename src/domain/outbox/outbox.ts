@@ -1,3 +1,5 @@
+import { hostsOf } from "../network/postgres-address.ts";
+
 /**
  * An outbox: a table in the application's own database. The application inserts a row in the transaction of its own
  * change. webhookd publishes the row as an event once that has been committed, and then deletes it.
@@ -31,10 +33,7 @@ export const COLUMN = /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/;
 export const TABLE = /^([A-Za-z_][A-Za-z0-9_$]{0,62}\.)?[A-Za-z_][A-Za-z0-9_$]{0,62}$/;
 
 /** Columns that every outbox has, and those that it may lack. */
-export const COLUMNS = {
-  required: ["id", "type", "data", "problem"],
-  optional: ["created_at", "publisher_id", "tags", "ordering_key"],
-} as const;
+export const REQUIRED_COLUMNS = ["id", "type", "data", "problem"] as const;
 
 /** A row as the application's database returns it. Texts are as they are in the database, and not yet checked. */
 export interface OutboxRow {
@@ -105,5 +104,5 @@ export function quoted(name: string): string {
 export function placeOf({ database }: Pick<OutboxSettings, "database">): string {
   if (database.kind === "sqlite") return database.file;
   if ("urlFile" in database) return `the address in ${database.urlFile}`;
-  return database.url.replace(/^\w+:\/\/([^@/]*@)?/, "").replace(/\?.*$/s, "");
+  return hostsOf(database.url);
 }

@@ -6,7 +6,7 @@ import { ChangeLog } from "./engine/change-log.ts";
 import { commit } from "./engine/commit.ts";
 import { connectAlone } from "./engine/copy.ts";
 import { queriesOn, type Queries } from "./engine/database.ts";
-import { hostsOf } from "./engine/session.ts";
+import { hostsOf } from "../../domain/network/postgres-address.ts";
 import { getMeta, setMeta } from "./engine/engine.ts";
 import { LOCK_OUT, MOVED, MOVING_IN } from "./engine/moved.ts";
 import { migrate } from "./engine/migrate.ts";

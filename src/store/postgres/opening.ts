@@ -15,7 +15,7 @@ import { takeLock } from "../opening/lock.ts";
 import type { Store } from "../store.ts";
 import { Database } from "./engine/database.ts";
 import { explained } from "./fault.ts";
-import { hostsOf } from "./engine/session.ts";
+import { hostsOf } from "../../domain/network/postgres-address.ts";
 import { requireHere, requireUnlocked } from "./engine/moved.ts";
 import { STEPS, versionOf } from "./engine/schema.ts";
 import { learnTime } from "./engine/time.ts";

@@ -9,7 +9,7 @@ import { WebhookdError } from "../../../domain/errors.ts";
 import { Histogram } from "../../../domain/tally.ts";
 import { CommitInDoubt } from "./commit.ts";
 import { explained } from "../fault.ts";
-import { hostsOf } from "./session.ts";
+import { hostsOf } from "../../../domain/network/postgres-address.ts";
 import { isOfSome, Outrun, errorForCallers, type Database, type Mark, type Queries } from "./database.ts";
 import type { Outage } from "../../store.ts";
 import type { Owner } from "./owner.ts";

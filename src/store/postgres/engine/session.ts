@@ -2,6 +2,7 @@
  * A connection to PostgreSQL. If the URL names several hosts, it uses the one that accepts writes, so that a promoted
  * standby is found without a restart.
  */
+import { POSTGRES_ADDRESS } from "../../../domain/network/postgres-address.ts";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, DatabaseError, types, type ClientConfig } from "pg";
@@ -180,16 +181,8 @@ const numbers = {
     oid === INT8 && format !== "binary" ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
 };
 
-const ADDRESS = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
-
-/** Returns the hosts and the database for people, without user and password. */
-export function hostsOf(url: string): string {
-  const [, , hosts = "", after = ""] = ADDRESS.exec(url) ?? [];
-  return `${hosts}${after.replace(/\?.*/s, "")}`;
-}
-
 export function configsOf(url: string): ClientConfig[] {
-  const [, before, hosts, after] = ADDRESS.exec(url) ?? [];
+  const [, before, hosts, after] = POSTGRES_ADDRESS.exec(url) ?? [];
   if (before === undefined) throw new Error("not a postgres:// address");
   return hosts!.split(",").map((host) => ({
     connectionString: `${before}${host}${after}`,
