@@ -8,7 +8,7 @@ import {
   type OutboxSettings,
   type OutboxTenant,
 } from "../domain/outbox/outbox.ts";
-import { isTenant } from "../domain/id.ts";
+import { isTenant, DEFAULT_TENANT } from "../domain/id.ts";
 import { ALERT_TENANT } from "../domain/alert.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 import type { Mistake } from "./mistake.ts";
@@ -19,7 +19,6 @@ export const OUTBOX = "outbox";
 const SECTION = `[[${OUTBOX}]]`;
 const FIELDS = ["name", "url", "url_file", "sqlite", "table", "tenant", "tenant_column"] as const;
 type Field = (typeof FIELDS)[number];
-const DEFAULT_TENANT = "default";
 const PLACES = "url (PostgreSQL), url_file (a file with that URL) or sqlite (a file)";
 
 /** Relative paths start from `folder`. */

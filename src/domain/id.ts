@@ -140,6 +140,11 @@ export function decodeBytes(text: string): Uint8Array | null {
 /** The name of a tenant: `docs/interface.md` §1. */
 export const TENANT = /^[A-Za-z0-9_.:-]{1,64}$/;
 
+/** The tenant of everything that names none. */
+export const DEFAULT_TENANT = "default";
+/** Takes the place of a tenant where every tenant is meant. It is no name of a tenant. */
+export const EVERY_TENANT = "*";
+
 export function isTenant(text: string): boolean {
   return TENANT.test(text);
 }

@@ -2,18 +2,11 @@
 import * as v from "valibot";
 import type { Config } from "../../config.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { isId, newId, isTenant } from "../../domain/id.ts";
+import { isId, newId, isTenant, EVERY_TENANT } from "../../domain/id.ts";
 import { type ApiKey, SCOPES, createToken, hashSecret, parseToken } from "../../domain/caller.ts";
 import { formatInstant, formatInstantOrNull, parseInstant } from "../../domain/time/instant.ts";
 import type { ApiParts } from "../parts.ts";
-import {
-  EVERY_TENANT,
-  namedTenant,
-  oneTenant,
-  TenantParameter,
-  tenantToRead,
-  tenantToWrite,
-} from "../pipeline/access.ts";
+import { namedTenant, oneTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
 import { listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";

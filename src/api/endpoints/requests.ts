@@ -15,7 +15,7 @@ import { archivedFault } from "../../domain/events/catalogue.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, type Principal } from "../pipeline/access.ts";
 import type { Call } from "../pipeline/route.ts";
-import { AnyObject, anObject, described, titled } from "../pipeline/shapes.ts";
+import { asRead, AnyObject, anObject, described, titled } from "../pipeline/shapes.ts";
 import { checked, Faults, type JsonObject, memberPointer, readJson } from "../pipeline/body.ts";
 import { FIELDS, MASKED, READ_ONLY, type RegistrationRules, SHOWN } from "./fields.ts";
 
@@ -68,10 +68,6 @@ export type Replacement = Omit<EndpointSettings, "enabled" | "uid"> &
 const IGNORED = READ_ONLY.filter(([wire]) => wire !== "id" && wire !== "tenant");
 const SAME = "If you send back what you read: it must be that of the endpoint in the path.";
 
-function asRead(shape: v.GenericSchema, description: string): v.GenericSchema {
-  return v.optional(v.pipe(shape, v.metadata({ readOnly: true, description })));
-}
-
 export function replacementSchema(rules: RegistrationRules) {
   const { enabled: _, uid: __, ...entries } = registered(rules);
   const bare = Object.fromEntries(FIELDS.map(([setting, { reads }]) => [setting, reads(rules)]));
@@ -88,9 +84,7 @@ export function replacementSchema(rules: RegistrationRules) {
       ),
       id: asRead(SHOWN.id, SAME),
       tenant: asRead(SHOWN.tenant, SAME),
-      ...Object.fromEntries(
-        [...IGNORED, ["health", AnyObject] as const].map(([wire, shape]) => [wire, asRead(shape, "Ignored.")]),
-      ),
+      ...Object.fromEntries([...IGNORED, ["health", AnyObject] as const].map(([wire, shape]) => [wire, asRead(shape)])),
     }),
   );
 }

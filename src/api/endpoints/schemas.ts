@@ -68,7 +68,10 @@ export const RegisteredEndpoint = titled(
 
 export const EndpointPage = pageSchema(ListedEndpoint, {
   failing: v.optional(
-    described(Count, "With `include=failing`: how many of all the endpoints that the key may see are failing."),
+    described(
+      Count,
+      "With `include=failing`: how many of all the endpoints that the key may see are failing, counted up to 10,000.",
+    ),
   ),
 });
 
@@ -141,7 +144,7 @@ export const listEndpoints: Operation = {
   tag: "Endpoints",
   summary: "List endpoints",
   description:
-    "Newest first. `match` searches, `standing=failing` leaves those that fail, and `sort=failing` begins with them. `include` adds what each endpoint is like.",
+    "Newest first. `match` searches, `standing=failing` keeps only those that fail, and `sort=failing` begins with them. `include` adds their health and their recent attempts.",
   replies: {
     200: { description: "A page of endpoints.", schema: EndpointPage, example: aPageOf(anEndpoint), headers: ["link"] },
   },

@@ -5,12 +5,12 @@
 import * as v from "valibot";
 import { jwkOf, newPrivateKey, publicKeyOf } from "../../domain/endpoints/asymmetric.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { TENANT } from "../../domain/id.ts";
+import { TENANT, DEFAULT_TENANT } from "../../domain/id.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { KeyRotation, SigningKeys as StoredKeys } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
-import { DEFAULT_TENANT, namedTenant, oneTenantOf, TenantParameter, tenantToWrite } from "../pipeline/access.ts";
+import { namedTenant, oneTenantOf, TenantParameter, tenantToWrite } from "../pipeline/access.ts";
 import { readJson } from "../pipeline/body.ts";
 import { textParameter } from "../pipeline/query.ts";
 import { json, notFound, type Reply } from "../pipeline/reply.ts";

@@ -5,7 +5,17 @@ import { BUILT_IN_TYPES, type JsonSchema } from "../../domain/events/event-type.
 import { IMPORT_RESULTS } from "../../domain/events/type-import.ts";
 import { formatInstantOrNull, parseInstant } from "../../domain/time/instant.ts";
 import type { Operation } from "../pipeline/route.ts";
-import { anObject, AnyObject, aPageOf, described, Instant, line, pageSchema, titled } from "../pipeline/shapes.ts";
+import {
+  asRead,
+  anObject,
+  AnyObject,
+  aPageOf,
+  described,
+  Instant,
+  line,
+  pageSchema,
+  titled,
+} from "../pipeline/shapes.ts";
 
 export const PATH = "/v1/webhooks/event-types";
 /** The most bytes of one type. */
@@ -173,9 +183,6 @@ export const EventTypeImported = titled(
 );
 
 export const EventTypeSettings = v.strictObject(SETTINGS);
-
-const asRead = (shape: v.GenericSchema, description = "Ignored.") =>
-  v.optional(v.pipe(shape, v.metadata({ readOnly: true, description })));
 
 /** A caller can send back what it read, with its own changes. */
 export const EventTypeReplacement = titled(

@@ -1,8 +1,9 @@
 /** The schemas of jobs as callers see them (`docs/interface.md` §7), and of the requests that steer them. */
+import { EVERY_TENANT } from "../../domain/id.ts";
 import * as v from "valibot";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { JOB_ACTIONS, JOB_STATUSES, type JobFilter, type Job as StoredJob } from "../../domain/deliveries/job.ts";
-import { EVERY_TENANT, type Principal } from "../pipeline/access.ts";
+import { type Principal } from "../pipeline/access.ts";
 import { statusCodesText } from "../pipeline/lists.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";

@@ -1,4 +1,5 @@
 /** Converts the schemas that validate to JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+import { IS_PAGE } from "../pipeline/shapes.ts";
 import { isDeepStrictEqual } from "node:util";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
@@ -6,7 +7,6 @@ import type { GenericSchema } from "valibot";
 export type JsonObject = { [name: string]: unknown };
 
 /** Marks the schema of a page, and names the fields that only this list has. */
-export const IS_PAGE = "x-page";
 const PAGE = "ListPage";
 
 /** Collects schemas with a title as components, so that each appears in the document only once. */
@@ -88,7 +88,7 @@ function nullableAsType(schema: JsonObject): JsonObject {
   return { ...some, ...rest, ...values, type: [some.type, "null"] };
 }
 
-/** A schema with fewer properties than this is not worth to be a part of others. */
+/** A schema with fewer properties than this is not worth sharing. */
 const LEAST_SHARED = 6;
 
 /** Describes an object that has everything of another one, and more, by that other one. */

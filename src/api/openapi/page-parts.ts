@@ -71,7 +71,7 @@ pre { margin: 0.5rem 0; padding: 0.75rem; overflow: auto; background: var(--sunk
 .hint { color: var(--quiet); }
 [hidden] { display: none !important; }
 body:has(#in-curl:checked) .sample:not(.curl), body:has(#in-node:checked) .sample:not(.node),
-body:has(#in-python:checked) .sample:not(.python), body:has(#in-go:checked) .sample:not(.go) { display: none; }
+body:has(#in-python:checked) .sample:not(.python) { display: none; }
 @media (max-width: 70rem) { .inside { display: block; } }
 @media (max-width: 50rem) {
   body { display: block; }

@@ -17,7 +17,7 @@ import {
   parseToken,
   type Scope,
 } from "../../domain/caller.ts";
-import { TENANT } from "../../domain/id.ts";
+import { TENANT, DEFAULT_TENANT, EVERY_TENANT } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
@@ -140,9 +140,6 @@ export function allows(principal: Principal, scope: Scope | "any" | "open"): boo
 function unauthorized(): WebhookdError {
   return new WebhookdError("unauthorized", "send a valid key: Authorization: Bearer whk_…");
 }
-
-export const DEFAULT_TENANT = "default";
-export const EVERY_TENANT = "*";
 
 export const TenantParameter = textParameter(
   "tenant",

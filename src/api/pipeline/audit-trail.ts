@@ -9,11 +9,11 @@ import { foldRuleOf, type FoldRule, REFUSED_ROWS } from "../../domain/audit-fold
 import type { AuditAction, AuditEntry } from "../../domain/caller.ts";
 import { WebhookdError, type ErrorCode } from "../../domain/errors.ts";
 import { TYPE_NAME } from "../../domain/events/pattern.ts";
-import { isAnyId } from "../../domain/id.ts";
+import { isAnyId, EVERY_TENANT } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Peer } from "../server/socket.ts";
-import { type Principal, EVERY_TENANT } from "./access.ts";
+import { type Principal } from "./access.ts";
 import { ClientGone } from "./body.ts";
 import type { Reply } from "./reply.ts";
 import { unawaited } from "../../domain/unawaited.ts";

@@ -160,8 +160,7 @@ export function callerOf({ principal, whenGone }: Call): Caller {
   return { name: principal.account?.caller ?? "operator", whenGone };
 }
 
-/** Makes a page of items that are JSON texts already. */
-/** `own` has members that only this list has. */
+/** Makes a page of items that are JSON texts already. `own` has members that only this list has. */
 export function pageReply(
   path: string,
   query: Query,

@@ -110,7 +110,7 @@ export function numberParameter(
 
 /** Without a pattern, accepts any text, even a name that does not exist. `detail` describes what the text must be. */
 export function textParameter(name: string, description: string, pattern?: RegExp, detail = ""): Parameter<string> {
-  // Python and Go have no Unicode properties in patterns, so a description with one would be useless to them.
+  // Python's `re` has no Unicode properties, so such a pattern is left out of the description.
   const isPortable = pattern !== undefined && !pattern.unicode;
   const schema = { type: "string", ...(isPortable && { pattern: pattern.source }) };
   const parse = (text: string) => (pattern === undefined || pattern.test(text) ? text : undefined);

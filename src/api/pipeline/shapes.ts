@@ -49,8 +49,15 @@ export function titled<const S extends v.GenericSchema>(title: string, schema: S
 
 export const aPageOf = (item: unknown) => ({ data: [item], next_cursor: null });
 
-/** A page of a list. */
-/** `own` has the fields that only this list has. */
+/** A field that a caller may send back as it read it. */
+export function asRead(shape: v.GenericSchema, description = "Ignored."): v.GenericSchema {
+  return v.optional(v.pipe(shape, v.metadata({ readOnly: true, description })));
+}
+
+/** Marks the schemas of pages, with the names of their own fields. */
+export const IS_PAGE = "x-page";
+
+/** Describes a page of a list. `own` has the fields that only this list has. */
 export function pageSchema<const S extends v.GenericSchema, const O extends v.ObjectEntries = {}>(
   item: S,
   own: O = {} as O,
@@ -90,7 +97,7 @@ export function pageSchema<const S extends v.GenericSchema, const O extends v.Ob
       ),
     ),
   });
-  return v.pipe(page, v.metadata({ "x-page": ["data", ...Object.keys(own)] }));
+  return v.pipe(page, v.metadata({ [IS_PAGE]: ["data", ...Object.keys(own)] }));
 }
 
 /**

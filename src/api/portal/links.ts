@@ -4,22 +4,13 @@
  */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
-import { idPattern, isTenant } from "../../domain/id.ts";
+import { idPattern, isTenant, DEFAULT_TENANT, EVERY_TENANT } from "../../domain/id.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { PORTAL_SCOPES, type PortalScope } from "../../domain/caller.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { createdBefore, newToken } from "../daemon/keys.ts";
 import type { ApiParts } from "../parts.ts";
-import {
-  allows,
-  DEFAULT_TENANT,
-  EVERY_TENANT,
-  namedTenant,
-  oneTenant,
-  type Principal,
-  TenantParameter,
-  tenantToWrite,
-} from "../pipeline/access.ts";
+import { allows, namedTenant, oneTenant, type Principal, TenantParameter, tenantToWrite } from "../pipeline/access.ts";
 import { readJson, validationFailed } from "../pipeline/body.ts";
 import { LinkRate } from "../pipeline/limits.ts";
 import { json, type Reply } from "../pipeline/reply.ts";

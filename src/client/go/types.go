@@ -832,9 +832,9 @@ type Outbox struct {
 	// Its host and database, or its file; no password.
 	Place string `json:"place"`
 	Table string `json:"table"`
-	// Whether it can be read.
+	// True if it can be read.
 	Up bool `json:"up"`
-	// Since when that has been so.
+	// The time since which that has been so.
 	Since string `json:"since"`
 	// Why it cannot be read, or why its rows cannot be published, and what to do; null while all is well.
 	Trouble *struct {

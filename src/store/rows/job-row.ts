@@ -1,4 +1,5 @@
 /** A row of the job table, the job that it shows, and the plan of a job that is not there yet. */
+import { EVERY_TENANT } from "../../domain/id.ts";
 import type { Job, JobAction, JobFilter, JobStatus } from "../../domain/deliveries/job.ts";
 import type { JobPlan, LeftAlone } from "../store.ts";
 
@@ -24,8 +25,6 @@ export interface Counts {
   readonly cancelled: number;
   readonly skipped: number;
 }
-
-export const EVERY_TENANT = "*";
 
 export function jobOf(row: JobRow, { matched, delivered, failed, cancelled, skipped }: Counts): Job {
   return {

@@ -767,9 +767,9 @@ class Outbox(TypedDict):
     # Its host and database, or its file; no password.
     place: str
     table: str
-    # Whether it can be read.
+    # True if it can be read.
     up: bool
-    # Since when that has been so.
+    # The time since which that has been so.
     since: str
     # Why it cannot be read, or why its rows cannot be published, and what to do; null while all is well.
     trouble: Optional[Dict[str, Any]]

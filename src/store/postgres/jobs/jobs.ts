@@ -1,4 +1,5 @@
 /** The store of jobs. Each method uses transactions of at most 500 rows. */
+import { EVERY_TENANT } from "../../../domain/id.ts";
 import type { AfterCanary, Job, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type {
@@ -25,7 +26,7 @@ import { planJob, select, type Selected } from "./job-sets.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import type { Lines } from "../ordering/lines.ts";
 import { stepJob } from "./job-steps.ts";
-import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };

@@ -1,4 +1,5 @@
 /** Jobs, and the results of each at each of its endpoints. */
+import { EVERY_TENANT } from "../../../domain/id.ts";
 import type { Database, Statement } from "better-sqlite3";
 import type { Job, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { JobEndpoint, JobQuery, OpenJob, Pruned } from "../../store.ts";
@@ -8,7 +9,7 @@ import { jobList, namesEndpoint } from "../../lists/jobs.ts";
 import { type Walk, walkOf } from "../engine/page.ts";
 import { Statements } from "../engine/statements.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 
