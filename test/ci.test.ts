@@ -11,7 +11,10 @@ async function ci(test: Ended, all: Ended): Promise<{ code: number; lines: strin
   const dir = mkdtempSync(join(tmpdir(), "webhookd-ci-"));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   mkdirSync(join(dir, "bin"));
-  const cases = [`test) echo '${test[0]}'; exit ${test[1]};;`, `"run test:all") echo '${all[0]}'; exit ${all[1]};;`];
+  const cases = [
+    `test) printf '${test[0]}\\n'; exit ${test[1]};;`,
+    `"run test:all") printf '${all[0]}\\n'; exit ${all[1]};;`,
+  ];
   const npm = `#!/bin/sh\necho "npm $*"\ncase "$*" in ${cases.join(" ")} esac\nexit 99\n`;
   for (const [name, text] of [
     ["npm", npm],
@@ -56,7 +59,32 @@ it.each<[string, Ended, Ended, sum: string, code: number]>([
   ["counts a part that says nothing", ["", 0], ["8 passed, 0 failed", 0], "8 passed, 1 failed", 1],
 ])("%s", async (_, test, all, sum, code) => {
   const ended = await ci(test, all);
+  expect(ended.lines).not.toContain("The failures again:");
   expect(ended.lines.filter((line) => line.startsWith("npm "))).toEqual(["npm test", "npm run test:all"]);
   expect(ended.lines.at(-1)).toBe(sum);
   expect(ended.code).toBe(code);
+});
+
+it("prints the failures of both parts once more before the last line", async () => {
+  const failed = (name: string) =>
+    [
+      "tests pass",
+      "⎯⎯ \\033[41mFailed Tests 1\\033[49m ⎯⎯",
+      ` FAIL ${name}`,
+      "",
+      " Test Files  1 failed",
+      "1 passed, 1 failed",
+    ].join("\\n");
+  const { lines } = await ci([failed("first.test.ts"), 1], [failed("second.test.ts"), 1]);
+  const again = lines.slice(lines.indexOf("The failures again:") + 1);
+  const part = ["⎯⎯ Failed Tests 1 ⎯⎯"];
+  expect(again).toEqual([
+    ...part,
+    " FAIL first.test.ts",
+    "",
+    ...part,
+    " FAIL second.test.ts",
+    "",
+    "2 passed, 2 failed",
+  ]);
 });

@@ -41,8 +41,8 @@ export const outboxStatus = command({
     for (const outbox of data) if (outbox.trouble !== null) say(io, outboxText(outbox));
     for (const { name, rows, set_aside: aside } of whole) {
       if (rows.length === 0) continue;
-      const some = rows.length < (aside ?? 0) ? `The first ${rows.length} rows` : "Rows";
-      say(io, `${some} of ${name} that were set aside:`);
+      const isAll = rows.length >= (aside ?? 0);
+      say(io, `${isAll ? "Set aside" : `The first ${rows.length} set aside`} in ${name}:`);
       for (const { id, type, problem } of rows) say(io, `  ${id}  ${type ?? "no type"}: ${problem}`);
       note(io, `When the cause is gone: webhookd outbox retry ${name}. To delete them: webhookd outbox drop ${name}`);
     }

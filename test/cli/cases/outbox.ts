@@ -11,7 +11,7 @@ export const OUTBOX_CASES: Cases<"outbox"> = {
     words: [],
     asks: ["listOutboxes", "listSetAsideRows"],
     exit: 8,
-    out: /^OUTBOX +STATE +WAITING .+\nshop +is read +0 .+\nRows of shop that were set aside:\n {2}4711 {2}order\.creatd: .+\n$/,
+    out: /^OUTBOX +STATE +WAITING .+\nshop +is read +0 .+\nSet aside in shop:\n {2}4711 {2}order\.creatd: .+\n$/,
     err: /^When the cause is gone: webhookd outbox retry shop\. .+\n$/,
     json: { data: [{ name: "shop", rows: [{ id: "4711" }] }] },
   },
