@@ -1,6 +1,7 @@
 /** Reads the parts of docs/openapi.json that types are made from. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { OPERATIONS, type OperationName } from "../../src/client/operations.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { root } from "../root.ts";
 
@@ -61,13 +62,37 @@ export function fixedValues({ enum: values }: Schema): Schema["enum"] {
   return BUILT_IN_TYPES.every(({ name }) => values?.includes(name)) ? undefined : values;
 }
 
-/** Returns the names of all schemas that these refer to, each before those that refer to it. */
-export function madeOf(names: readonly string[], known = new Set<string>()): string[] {
-  for (const name of names) {
-    if (known.has(name)) continue;
-    const refs = [...JSON.stringify(SCHEMAS[name]).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => nameIn(ref!));
-    madeOf(refs, known);
-    known.add(name);
-  }
-  return [...known];
+/** Returns the schema of a list's items, or null if the answer is no page. */
+export function itemOf([schema, ...others]: readonly (Schema | null)[]): Schema | null {
+  if (others.length > 0 || schema === null || schema === undefined) return null;
+  const parts = partsOf(schema);
+  return parts?.base === "ListPage" ? (parts.own.properties?.data?.items ?? null) : null;
 }
+
+/** Returns the name of the schema that this one extends, and what it adds, or null if it extends none. */
+export function partsOf({ allOf }: Schema): { readonly base: string; readonly own: Schema } | null {
+  const base = allOf?.find(({ $ref }) => $ref !== undefined);
+  if (base === undefined) return null;
+  return { base: nameIn(base.$ref!), own: allOf!.find(({ properties }) => properties !== undefined) ?? {} };
+}
+
+/** True if the schema of this name is another name for a type, without fields of its own. */
+export function isAlias(name: string): boolean {
+  const { properties, allOf } = SCHEMAS[name]!;
+  return properties === undefined && allOf === undefined;
+}
+
+/** Returns the JSON types of a value other than null, and whether it may be null. Without a `type`, it is `any`. */
+export function typesOf({ type = "any" }: Schema): { readonly some: readonly string[]; readonly orNull: boolean } {
+  const all = [type].flat();
+  const some = all.filter((name) => name !== "null");
+  return { some, orNull: some.length < all.length };
+}
+
+export function routeOf(name: OperationName): { readonly method: string; readonly path: string } {
+  const [method, path] = OPERATIONS[name].split(" ") as [string, string];
+  return { method, path };
+}
+
+/** The names of all operations. */
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];

@@ -1,7 +1,16 @@
 /** Writes `types.go` and `operations.go` of the Go client from the description. */
-import { OPERATIONS } from "../../src/client/operations.ts";
-import { answers, nameIn, SCHEMAS, type Schema } from "./description.ts";
-import { itemOf } from "./python.ts";
+import {
+  answers,
+  isAlias,
+  itemOf,
+  nameIn,
+  OPERATION_NAMES,
+  partsOf,
+  routeOf,
+  SCHEMAS,
+  typesOf,
+  type Schema,
+} from "./description.ts";
 
 const MADE =
   "// Code generated from the daemon's OpenAPI description by scripts/clients/go.ts. DO NOT EDIT.\n\npackage webhookd\n";
@@ -24,12 +33,11 @@ export function types(): string {
 export function operations(): string {
   const typed = answers();
   const inline: string[] = [];
-  const all = Object.entries(OPERATIONS).map(([name, route]) => {
-    const [method, path] = route.split(" ") as [string, string];
+  const all = OPERATION_NAMES.map((name) => {
     const schemas = typed.get(name);
     const type = schemas === undefined ? "string" : answerOf(name, schemas, inline);
     if (exported(name) in SCHEMAS) throw new Error(`${exported(name)} is a type and an operation`);
-    return { name, method, path, type };
+    return { name, type, ...routeOf(name) };
   });
   const known = all.map(
     ({ name, method, path }) => `\t${JSON.stringify(name)}: {${JSON.stringify(method)}, ${JSON.stringify(path)}},\n`,
@@ -48,9 +56,7 @@ ${named.join("")})
 var routes = map[string]route{
 ${known.join("")}}
 
-${inline.join("\n")}
-var _ json.RawMessage
-`;
+${inline.join("\n")}`;
 }
 
 function answerOf(name: string, schemas: readonly (Schema | null)[], inline: string[]): string {
@@ -67,11 +73,8 @@ function answerOf(name: string, schemas: readonly (Schema | null)[], inline: str
 }
 
 function definitionOf(name: string, schema: Schema): string {
-  if (schema.allOf !== undefined) {
-    const base = schema.allOf.find(({ $ref }) => $ref !== undefined)!;
-    const own = schema.allOf.find(({ properties }) => properties !== undefined) ?? {};
-    return `type ${name} ${structOf(own, false, nameIn(base.$ref!))}\n`;
-  }
+  const parts = partsOf(schema);
+  if (parts !== null) return `type ${name} ${structOf(parts.own, false, parts.base)}\n`;
   const isAsked = schema.additionalProperties === false;
   return schema.properties === undefined
     ? `type ${name} = ${typeOf(schema, false)}\n`
@@ -83,7 +86,7 @@ function structOf({ properties = {}, required = [] }: Schema, isAsked: boolean, 
     const isOptional = !required.includes(name);
     const type = typeOf(schema, isAsked);
     // A field that is left out must differ from one that is empty.
-    const pointed = isOptional && !/^(?:\*|\[\]|map|any|json)/.test(type) ? `*${type}` : type;
+    const pointed = isOptional ? pointer(type) : type;
     // An embedded struct is a field too, of its own name.
     const field = exported(name) === base ? `${exported(name)}Value` : exported(name);
     return `${commentOf(schema, "\t")}\t${field} ${pointed} \`json:"${name}${isOptional ? ",omitempty" : ""}"\`\n`;
@@ -98,16 +101,10 @@ function typeOf(schema: Schema, isAsked: boolean): string {
     const some = schema.anyOf.filter(({ type }) => type !== "null");
     return some.length === 1 ? pointer(typeOf(some[0]!, isAsked)) : RAW;
   }
-  const names = [schema.type ?? "any"].flat();
-  const some = names.filter((name) => name !== "null");
+  const { some, orNull } = typesOf(schema);
   if (some.length !== 1) return isAsked ? "any" : RAW;
   const type = plainType(some[0]!, schema, isAsked);
-  return some.length < names.length ? pointer(type) : type;
-}
-
-function isAlias(name: string): boolean {
-  const { properties, allOf } = SCHEMAS[name]!;
-  return properties === undefined && allOf === undefined;
+  return orNull ? pointer(type) : type;
 }
 
 function pointer(type: string): string {

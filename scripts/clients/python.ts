@@ -1,6 +1,16 @@
 /** Writes `_types.py` and `_operations.py` of the Python client from the description. */
-import { OPERATIONS } from "../../src/client/operations.ts";
-import { answers, fixedValues, nameIn, SCHEMAS, type Schema } from "./description.ts";
+import {
+  answers,
+  fixedValues,
+  itemOf,
+  nameIn,
+  OPERATION_NAMES,
+  partsOf,
+  routeOf,
+  SCHEMAS,
+  typesOf,
+  type Schema,
+} from "./description.ts";
 
 const MADE = `"""Made from the daemon's OpenAPI description. Do not edit: see test/client/python-types.test.ts."""
 
@@ -12,7 +22,6 @@ const PLAIN: Readonly<Record<string, string>> = {
   integer: "int",
   number: "float",
   boolean: "bool",
-  null: "None",
 };
 
 /** Writes all schemas of the description as TypedDicts. */
@@ -28,8 +37,8 @@ ${body.join("\n\n")}`;
 /** Writes the method and path of each operation, and the types of their answers. */
 export function operations(): string {
   const typed = answers();
-  const known = Object.entries(OPERATIONS).map(([name, route]) => {
-    const [method, path] = route.split(" ") as [string, string];
+  const known = OPERATION_NAMES.map((name) => {
+    const { method, path } = routeOf(name);
     return `    ${JSON.stringify(name)}: (${JSON.stringify(method)}, ${JSON.stringify(path)}),\n`;
   });
   const pages = [...typed].filter(([, schemas]) => itemOf(schemas) !== null);
@@ -102,13 +111,6 @@ function everyOf(name: string, item: Schema, isAsync: boolean): string {
 `;
 }
 
-/** Returns the schema of a list's items, or null if the answer is no page. */
-export function itemOf([schema, ...others]: readonly (Schema | null)[]): Schema | null {
-  const [base, own] = schema?.allOf ?? [];
-  if (others.length > 0 || base?.$ref === undefined || nameIn(base.$ref) !== "ListPage") return null;
-  return own?.properties?.data?.items ?? null;
-}
-
 /** Returns the names of all schemas, each base before what extends it, and each alias after what it names. */
 function ordered(): string[] {
   const found = new Set<string>();
@@ -123,10 +125,8 @@ function ordered(): string[] {
 }
 
 function definitionOf(name: string, schema: Schema): string {
-  if (schema.allOf !== undefined) {
-    const base = schema.allOf.find(({ $ref }) => $ref !== undefined)!;
-    return classOf(name, schema.allOf.find(({ properties }) => properties !== undefined) ?? {}, nameIn(base.$ref!));
-  }
+  const parts = partsOf(schema);
+  if (parts !== null) return classOf(name, parts.own, parts.base);
   return schema.properties === undefined ? `${name} = ${typeOf(schema)}\n` : classOf(name, schema);
 }
 
@@ -155,11 +155,11 @@ function typeOf(schema: Schema, within = ""): string {
   if (item !== null) return "Dict[str, Any]";
   const values = fixedValues(schema);
   if (values !== undefined) return `Literal[${values.map(literalOf).join(", ")}]`;
-  const names = [schema.type ?? "any"].flat().map((type) => plainType(type, schema, within));
-  const some = names.filter((name) => name !== "None");
+  const { some, orNull } = typesOf(schema);
   if (some.length === 0) return "None";
-  const type = some.length === 1 ? some[0]! : `Union[${some.join(", ")}]`;
-  return some.length < names.length ? `Optional[${type}]` : type;
+  const names = some.map((type) => plainType(type, schema, within));
+  const type = names.length === 1 ? names[0]! : `Union[${names.join(", ")}]`;
+  return orNull ? `Optional[${type}]` : type;
 }
 
 function literalOf(value: string | number | boolean | null): string {

@@ -1,15 +1,14 @@
 /**
  * Writes the types of `webhookd/client`. They replace src/client/operations.ts, which needs the sources of the daemon.
  */
-import { OPERATIONS } from "../../src/client/operations.ts";
-import { answers, fixedValues, nameIn, SCHEMAS, type Schema } from "./description.ts";
+import { answers, fixedValues, nameIn, OPERATION_NAMES, SCHEMAS, type Schema } from "./description.ts";
 
 /** The names that src/client/operations.ts has for schemas of the description. */
 const NAMES: Readonly<Record<string, string>> = { Delivery: "EventDelivery", WholeDelivery: "Delivery" };
 
 export function operationTypes(): string {
   const named = Object.entries(SCHEMAS).map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`);
-  const operations = Object.keys(OPERATIONS).map((name) => `\n  | ${JSON.stringify(name)}`);
+  const operations = OPERATION_NAMES.map((name) => `\n  | ${JSON.stringify(name)}`);
   const answered = [...answers()].map(([name, schemas]) => {
     return `  ${name}: ${schemas.map((schema) => (schema === null ? "null" : typeOf(schema, 1))).join(" | ")};\n`;
   });

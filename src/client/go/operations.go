@@ -167,5 +167,3 @@ type PublishBatchAnswer struct {
 	// Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted anyway.
 	Warnings []DataWarning `json:"warnings,omitempty"`
 }
-
-var _ json.RawMessage
