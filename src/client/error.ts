@@ -99,8 +99,15 @@ const REASONS: Readonly<Record<string, string>> = {
 
 export function notWebhookd(name: string, answered: Answered): ClientError {
   const message = `what answers at ${name} is not webhookd (status ${answered.status})`;
-  const hint = "Check --url or --socket, and the proxy in between.";
-  return new ClientError("unreachable", "unreachable", message, hint, { answered });
+  return new ClientError("unreachable", "unreachable", message, NOT_WEBHOOKD, { answered });
+}
+
+const NOT_WEBHOOKD = "Check --url or --socket, and the proxy in between.";
+
+/** A server that is not ours can answer a publish with 2xx as well. */
+export function notPublished(name: string): ClientError {
+  const message = `what answers at ${name} is not webhookd: it does not say what it published`;
+  return new ClientError("unreachable", "unreachable", message, NOT_WEBHOOKD, { retryable: false });
 }
 
 interface Asked {

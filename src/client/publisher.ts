@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { systemClock } from "../clock.ts";
 import { version } from "../build.ts";
 import { createClient, type Client, type Target } from "./client.ts";
-import { ClientError } from "./error.ts";
+import { ClientError, notPublished } from "./error.ts";
 import type { BatchedPublication, BatchItem, EventDraft, Publication } from "./operations.ts";
 
 export type * from "./client.ts";
@@ -86,11 +86,19 @@ export function connect({ timeoutMs, giveUpAfterMs = GIVE_UP_AFTER_MS, ...place 
   const target: Target = "socket" in place ? place : { url: new URL(place.url), key: place.key };
   const client = createClient(target, { version, keepAlive: true, ...(timeoutMs !== undefined && { timeoutMs }) });
 
-  async function persist<T>(publish: () => Promise<T>, events: readonly BatchItem[], signal?: AbortSignal): Promise<T> {
+  /** Tries until the daemon answers with an object that has the field. */
+  async function persist<T extends object>(
+    publish: () => Promise<T>,
+    field: keyof T & string,
+    events: readonly BatchItem[],
+    signal?: AbortSignal,
+  ): Promise<T> {
     const until = systemClock.monotonic() + giveUpAfterMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await publish();
+        const answer = (await publish()) as T | null;
+        if (answer?.[field] === undefined) throw notPublished(client.target);
+        return answer;
       } catch (error) {
         if (!(error instanceof ClientError)) throw error;
         const waitMs = waitAfter(tries, error);
@@ -105,12 +113,13 @@ export function connect({ timeoutMs, giveUpAfterMs = GIVE_UP_AFTER_MS, ...place 
     publish(event, { idempotencyKey = randomUUID(), signal } = {}) {
       const body = JSON.stringify(event);
       const ask = { body, idempotencyKey, ...(signal !== undefined && { signal }) };
-      return persist(() => client.call("publishEvent", ask), [{ ...event, idempotency_key: idempotencyKey }], signal);
+      const events = [{ ...event, idempotency_key: idempotencyKey }];
+      return persist(() => client.call("publishEvent", ask), "id", events, signal);
     },
     async publishBatch(given, { signal } = {}) {
       const events = given.map((event) => ({ ...event, idempotency_key: event.idempotency_key ?? randomUUID() }));
       const ask = { body: JSON.stringify({ events }), ...(signal !== undefined && { signal }) };
-      const { data } = await persist(() => client.call("publishBatch", ask), events, signal);
+      const { data } = await persist(() => client.call("publishBatch", ask), "data", events, signal);
       return data;
     },
   };

@@ -120,6 +120,7 @@ function driven(name: string, child: ChildProcessByStdio<Writable, Readable, nul
   };
 }
 
+export const GO_CLIENT = resolve(import.meta.dirname, "../../src/client/go");
 const GO_DRIVER = resolve(import.meta.dirname, "go-driver");
 
 export function go(folder: string): Language | null {

@@ -1,13 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AsymmetricSigningKey, newPrivateKey, publicKeyOf } from "../../src/domain/endpoints/asymmetric.ts";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { SCHEMAS } from "../../scripts/clients/description.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { certificate } from "../harness/tls.ts";
 import { KEY, type Language } from "./languages.ts";
 
 const EVENT = { type: "goal.achieved", data: { goal_id: "goal_1", name: "café" } };
@@ -20,8 +23,11 @@ interface Request {
   readonly at: number;
 }
 
-/** Null is a connection that breaks before the response. With `cut` it breaks in the middle of the response. */
-type Answer = null | { status: number; headers?: Record<string, string>; body?: unknown; cut?: boolean };
+/**
+ * Null is a connection that breaks before the response. With `cut` it breaks in the middle of the response. `raw` is
+ * sent as it is, instead of `body`.
+ */
+type Answer = null | { status: number; headers?: Record<string, string>; body?: unknown; raw?: string; cut?: boolean };
 const OK = { status: 202, body: PUBLISHED };
 
 /** Publishing and verifying, which each client must do alike. */
@@ -38,7 +44,7 @@ export function publishing(languages: readonly Language[]): void {
       const next = script.shift();
       const answer = typeof next === "function" ? next() : next;
       if (answer === undefined || answer === null) return request.socket.destroy();
-      const body = JSON.stringify(answer.body ?? { code: "overloaded", detail: "too much" });
+      const body = answer.raw ?? JSON.stringify(answer.body ?? { code: "overloaded", detail: "too much" });
       const length = Buffer.byteLength(body);
       response.writeHead(answer.status, {
         "content-type": "application/json",
@@ -94,6 +100,58 @@ export function publishing(languages: readonly Language[]): void {
         error: { code: "unreachable", retryable: false, events: [{ ...EVENT, idempotency_key: "goal-1" }], faults: [] },
       });
       expect(requests).toHaveLength(1);
+    });
+
+    it.each([
+      ["nothing", 200, ""],
+      ["null", 200, "null"],
+      ["a text", 202, '"ok"'],
+      ["nothing, with 204", 204, ""],
+      ["a list", 202, "[]"],
+      ["an object that is no publication", 202, '{"code":"ok"}'],
+      ["an empty object", 202, "{}"],
+    ] as const)("does not take %s for a publication", async (_what, status, raw) => {
+      script = [
+        { status, raw },
+        { status, raw },
+      ];
+      const batch = [{ ...EVENT, idempotency_key: "goal-1" }];
+      const refused = { error: { code: "unreachable", retryable: false, events: batch } };
+      expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toMatchObject(refused);
+      expect(await ask({ url: url(), batch })).toMatchObject(refused);
+      expect(requests).toHaveLength(2);
+    });
+
+    it("takes an answer without a body for one only if its status is 204", async () => {
+      script = [204, 200, 202].map((status) => ({ status, raw: "" }));
+      const call = ["replayEvent", { id: "evt_1", body: {} }] as const;
+      expect(await ask({ url: url(), call })).toEqual({ answer: null });
+      const refused = { error: { code: "unreachable", retryable: false } };
+      expect(await ask({ url: url(), call })).toMatchObject(refused);
+      expect(await ask({ url: url(), call })).toMatchObject(refused);
+    });
+
+    it("hands back every field of an event", async () => {
+      const event = {
+        ...EVENT,
+        created_at: "2026-11-20T09:55:00.123Z",
+        publisher_id: "goal_1",
+        tags: ["customer:1042"],
+        ordering_key: "order_1042",
+        tenant: "acme",
+      };
+      expect(Object.keys(event).toSorted()).toEqual(Object.keys(SCHEMAS.EventDraft!.properties!).toSorted());
+      script = [{ status: 422 }];
+      const { error } = await ask({ url: url(), publish: event, idempotencyKey: "goal-1" });
+      expect(error!.events).toEqual([{ ...event, idempotency_key: "goal-1" }]);
+    });
+
+    it("does not try again where the certificate is not trusted", async () => {
+      const secure = createSecureServer(certificate("self-signed"));
+      await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
+      const there = `https://127.0.0.1:${(secure.address() as AddressInfo).port}`;
+      const { error } = await ask({ url: there, publish: EVENT }).finally(() => secure.close());
+      expect(error).toMatchObject({ code: "unreachable", retryable: false, events: [EVENT] });
     });
 
     it.each([

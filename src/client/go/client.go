@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,11 @@ const (
 	longestWait    = 5 * time.Second
 	maxAnswerBytes = 64 << 20
 	pageSize       = 100
+	// The daemon sends a comment each 15 seconds.
+	longestSilence = 40 * time.Second
 )
+
+var errSilent = errors.New("it stopped answering")
 
 // Options say where the daemon is.
 type Options struct {
@@ -38,7 +43,7 @@ type Options struct {
 	Timeout time.Duration
 	// GiveUpAfter is for all tries of a publish together: 30 s by default.
 	GiveUpAfter time.Duration
-	// HTTPClient is used instead of one of our own, with its own timeout.
+	// HTTPClient is used instead of one of our own, with its own timeout, but not with Socket. It is not changed.
 	HTTPClient *http.Client
 }
 
@@ -50,11 +55,14 @@ type Client struct {
 	http        *http.Client
 	timeout     time.Duration
 	giveUpAfter time.Duration
+	silence     time.Duration
 }
 
 // New makes a client. It does not connect yet.
 func New(options Options) (*Client, error) {
-	client := &Client{key: options.Key, http: options.HTTPClient, timeout: options.Timeout, giveUpAfter: options.GiveUpAfter}
+	client := &Client{
+		key: options.Key, timeout: options.Timeout, giveUpAfter: options.GiveUpAfter, silence: longestSilence,
+	}
 	if client.timeout == 0 {
 		client.timeout = 10 * time.Second
 	}
@@ -75,15 +83,17 @@ func New(options Options) (*Client, error) {
 		return nil, errors.New("URL must begin with http:// or https:// and have a host")
 	}
 	client.base, client.place = strings.TrimRight(options.URL, "/"), options.URL
-	if client.http == nil {
-		client.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	own := http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	if options.HTTPClient != nil {
+		own = *options.HTTPClient
 	}
 	// A redirect would send the key elsewhere.
-	client.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.http = &own
 	return client, nil
 }
 
-// Error is what the daemon refused, or that it could not be reached.
+// Error says what the daemon refused, or why it could not be reached.
 type Error struct {
 	// Code is that of the daemon's answer, or unreachable.
 	Code string
@@ -104,7 +114,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// Unwrap returns the error of the network, if there was one.
+// Unwrap returns the error of the network or of the context, if there was one.
 func (e *Error) Unwrap() error { return e.cause }
 
 // PublishError has the events that were not published, or of which nobody knows, with their idempotency keys.
@@ -140,24 +150,31 @@ type Ask struct {
 
 type route struct{ method, path string }
 
-// Call returns the answer. Its error is an *Error.
+// Call returns the answer. Its error is an *Error, that of ctx, or that of writing Body.
 func Call[T any](ctx context.Context, client *Client, operation Operation[T], ask Ask) (T, error) {
+	_, answer, err := call(ctx, client, operation, ask)
+	return answer, err
+}
+
+// call also returns the status of the answer.
+func call[T any](ctx context.Context, client *Client, operation Operation[T], ask Ask) (int, T, error) {
 	var answer T
-	text, err := client.ask(ctx, operation.Name, ask)
+	status, text, err := client.ask(ctx, operation.Name, ask)
 	if err != nil {
-		return answer, err
+		return status, answer, err
 	}
 	if into, isText := any(&answer).(*string); isText {
 		*into = string(text)
-		return answer, nil
+		return status, answer, nil
 	}
-	if len(text) == 0 {
-		return answer, nil
+	if status == http.StatusNoContent {
+		return status, answer, nil
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return answer, client.notWebhookd(http.StatusOK)
+	isObject := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
+	if !isObject || json.Unmarshal(text, &answer) != nil {
+		return status, answer, client.notWebhookd(status)
 	}
-	return answer, nil
+	return status, answer, nil
 }
 
 // Every yields the items of a list, page after page, to its end, or an error.
@@ -199,10 +216,21 @@ type Change struct {
 	Data  json.RawMessage
 }
 
-// Changes yields what happens from now on, until the daemon ends the stream or ctx is done.
+// Changes yields what happens from now on, until the daemon ends the stream or ctx is done. If the connection is dead,
+// it yields an *Error after 40 s.
 func (c *Client) Changes(ctx context.Context, query url.Values) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		request, err := c.request(ctx, StreamChanges.Name, Ask{Query: query})
+		limited, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		quiet := time.AfterFunc(c.silence, func() { cancel(errSilent) })
+		defer quiet.Stop()
+		broken := func(err error) error {
+			if context.Cause(limited) == errSilent {
+				err = errSilent
+			}
+			return c.interrupted(ctx, err)
+		}
+		request, err := c.request(limited, StreamChanges.Name, Ask{Query: query})
 		if err != nil {
 			yield(Change{}, err)
 			return
@@ -210,7 +238,7 @@ func (c *Client) Changes(ctx context.Context, query url.Values) iter.Seq2[Change
 		request.Header.Set("Accept", "text/event-stream")
 		response, err := c.http.Do(request)
 		if err != nil {
-			yield(Change{}, c.notReached(err))
+			yield(Change{}, broken(err))
 			return
 		}
 		defer response.Body.Close()
@@ -222,7 +250,13 @@ func (c *Client) Changes(ctx context.Context, query url.Values) iter.Seq2[Change
 		lines := bufio.NewScanner(response.Body)
 		lines.Buffer(nil, 16<<20)
 		change := Change{}
-		for lines.Scan() {
+		// The time that the caller takes for a change is no silence.
+		scan := func() bool {
+			quiet.Reset(c.silence)
+			defer quiet.Stop()
+			return lines.Scan()
+		}
+		for scan() {
 			name, value, _ := strings.Cut(lines.Text(), ": ")
 			switch {
 			case name == "event":
@@ -237,23 +271,24 @@ func (c *Client) Changes(ctx context.Context, query url.Values) iter.Seq2[Change
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(Change{}, c.notReached(err))
+			yield(Change{}, broken(err))
 		}
 	}
 }
 
-// Publish returns once the event and its deliveries are on the daemon's disk. Its error is a *PublishError. Give the
-// same key for the same event, also after a restart of your program: one of your own, such as an id in your database.
-// With "" the client makes one for this call.
+// Publish returns once the event and its deliveries are on the daemon's disk. Its error is a *PublishError, also if ctx is
+// done, or that of writing the event. Give the same key for the same event, also after a restart of your program: one of
+// your own, such as an id in your database. With "" the client makes one for this call.
 func (c *Client) Publish(ctx context.Context, event EventDraft, idempotencyKey string) (Publication, error) {
 	if idempotencyKey == "" {
 		idempotencyKey = newKey()
 	}
 	sent := []BatchItem{{
 		Type: event.Type, Data: event.Data, CreatedAt: event.CreatedAt, PublisherID: event.PublisherID,
-		Tags: event.Tags, Tenant: event.Tenant, IdempotencyKey: &idempotencyKey,
+		Tags: event.Tags, OrderingKey: event.OrderingKey, Tenant: event.Tenant, IdempotencyKey: &idempotencyKey,
 	}}
-	return persist(ctx, c, PublishEvent, Ask{Body: event, IdempotencyKey: idempotencyKey}, sent)
+	isWhole := func(answer Publication) bool { return answer.ID != "" }
+	return persist(ctx, c, PublishEvent, Ask{Body: event, IdempotencyKey: idempotencyKey}, sent, isWhole)
 }
 
 // PublishBatch publishes up to 1,000 events: all or none.
@@ -266,32 +301,51 @@ func (c *Client) PublishBatch(ctx context.Context, events []BatchItem) ([]Batche
 		}
 		sent[at] = event
 	}
-	answer, err := persist(ctx, c, PublishBatch, Ask{Body: map[string]any{"events": sent}}, sent)
+	isWhole := func(answer PublishBatchAnswer) bool { return answer.Data != nil }
+	answer, err := persist(ctx, c, PublishBatch, Ask{Body: map[string]any{"events": sent}}, sent, isWhole)
 	return answer.Data, err
 }
 
-func persist[T any](ctx context.Context, c *Client, operation Operation[T], ask Ask, events []BatchItem) (T, error) {
+func persist[T any](
+	ctx context.Context, c *Client, operation Operation[T], ask Ask, events []BatchItem, isWhole func(T) bool,
+) (T, error) {
 	until := time.Now().Add(c.giveUpAfter)
+	var none T
+	refused := func(failure *Error) (T, error) {
+		failure.Hint = hintOn(failure)
+		return none, &PublishError{Err: failure, Events: events}
+	}
 	for tries := 1; ; tries++ {
-		answer, err := Call(ctx, c, operation, ask)
-		if err == nil {
+		status, answer, err := call(ctx, c, operation, ask)
+		if err == nil && isWhole(answer) {
 			return answer, nil
+		}
+		if err == nil {
+			return refused(c.notWebhookd(status))
 		}
 		var failure *Error
 		if !errors.As(err, &failure) {
-			return answer, err
+			if ctx.Err() != nil {
+				return refused(stopped(ctx))
+			}
+			return none, err
 		}
 		wait := waitAfter(tries, failure)
 		if !failure.Retryable || time.Now().Add(wait).After(until) {
-			failure.Hint = hintOn(failure)
-			return answer, &PublishError{Err: failure, Events: events}
+			return refused(failure)
 		}
 		select {
 		case <-ctx.Done():
-			return answer, ctx.Err()
+			return refused(stopped(ctx))
 		case <-time.After(wait):
 		}
 	}
+}
+
+// stopped says that the caller's context ended a publish, of which nobody knows.
+func stopped(ctx context.Context) *Error {
+	detail := fmt.Sprintf("stopped before webhookd answered (%v)", ctx.Err())
+	return &Error{Code: "unreachable", Detail: detail, Retryable: true, cause: ctx.Err()}
 }
 
 // waitAfter grows with each try, and is random, so that callers do not all return at once.
@@ -318,26 +372,27 @@ func hintOn(failure *Error) string {
 	return "Publishing the same events again fails in the same way: correct what the message names first."
 }
 
-func (c *Client) ask(ctx context.Context, name string, ask Ask) ([]byte, error) {
+// ask returns the status and the body of a 2xx answer.
+func (c *Client) ask(ctx context.Context, name string, ask Ask) (int, []byte, error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	request, err := c.request(limited, name, ask)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, c.interrupted(ctx, err)
+		return 0, nil, c.interrupted(ctx, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
-		return nil, c.interrupted(ctx, err)
+		return 0, nil, c.interrupted(ctx, err)
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, c.refusal(response, text)
+		return 0, nil, c.refusal(response, text)
 	}
-	return text, nil
+	return response.StatusCode, text, nil
 }
 
 // interrupted returns the caller's own cancellation as it is.
@@ -390,7 +445,10 @@ func (c *Client) request(ctx context.Context, name string, ask Ask) (*http.Reque
 }
 
 func (c *Client) notReached(err error) *Error {
-	return &Error{Code: "unreachable", Detail: fmt.Sprintf("cannot reach webhookd (%v)", err), Retryable: true, cause: err}
+	// Another try meets the same certificate.
+	var untrusted *tls.CertificateVerificationError
+	mayPass := !errors.As(err, &untrusted)
+	return &Error{Code: "unreachable", Detail: fmt.Sprintf("cannot reach webhookd (%v)", err), Retryable: mayPass, cause: err}
 }
 
 func (c *Client) notWebhookd(status int) *Error {
@@ -444,7 +502,7 @@ func newKey() string {
 // Named returns an operation by its name, for callers that know it only when they run.
 func Named(name string) Operation[json.RawMessage] { return Operation[json.RawMessage]{name} }
 
-// nearest returns the known name that begins or ends like a mistyped one.
+// nearest returns the known name that the fewest changed letters lead to, at most three; "" if there is none.
 func nearest(name string) string {
 	best, least := "", 4
 	for known := range routes {

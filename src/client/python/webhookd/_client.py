@@ -19,7 +19,6 @@ from ._operations import OPERATIONS, AsyncCalls, Body, Calls, Query
 from ._types import BatchedPublication, BatchItem, EventDraft, FieldProblem, PortalLink, PortalLinkDraft, Publication
 from ._version import __version__
 
-_EVENTS = "/v1/webhooks/events"
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 5.0
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -36,8 +35,10 @@ class ClientError(Exception):
     """The daemon refused the request, or could not be reached. The text says what happened."""
 
     def __init__(self, message: str, *, answer: Optional[_Answer] = None, code: str = "unreachable") -> None:
-        problem = {} if answer is None else _object(answer)
+        # An answer of 2xx describes no problem.
+        problem = {} if answer is None or _is_good(answer) else _object(answer) or {}
         super().__init__(str(problem.get("detail", message)))
+        self._answer = answer
         #: The code of the daemon's answer, or ``unreachable``.
         self.code: str = str(problem.get("code", code))
         #: None if there was no answer.
@@ -56,8 +57,9 @@ class PublishError(ClientError):
     ``publish_batch(error.events)`` cannot publish it twice within a day: ``events`` have their idempotency keys.
     """
 
-    def __init__(self, message: str, *, events: List[BatchItem], answer: Optional[_Answer] = None) -> None:
-        super().__init__(message, answer=answer)
+    def __init__(self, error: ClientError, *, events: List[BatchItem]) -> None:
+        super().__init__(str(error), answer=error._answer, code=error.code)
+        self.retryable = error.retryable
         self.events = events
         self.hint = self._advice()
 
@@ -119,12 +121,12 @@ class Client(Calls):
         """
         key = idempotency_key if idempotency_key is not None else str(uuid.uuid4())
         sent = cast(BatchItem, {**event, "idempotency_key": key})
-        return cast(Publication, self._persist(_EVENTS, event, {"idempotency-key": key}, [sent]))
+        return cast(Publication, self._persist("publishEvent", "id", cast(Body, event), key, [sent]))
 
     def publish_batch(self, events: Sequence[BatchItem]) -> List[BatchedPublication]:
         """Up to 1,000 events, all or none."""
         sent = [cast(BatchItem, {"idempotency_key": str(uuid.uuid4()), **event}) for event in events]
-        answer = self._persist(f"{_EVENTS}/batch", {"events": sent}, {}, sent)
+        answer = self._persist("publishBatch", "data", {"events": sent}, None, sent)
         return cast("List[BatchedPublication]", answer["data"])
 
     def call(
@@ -139,15 +141,15 @@ class Client(Calls):
     ) -> Any:
         """``id`` replaces ``{id}`` in the path, and a text as ``body`` is sent unchanged. Raises ClientError.
 
-        Returns the answer, and None if it has no body.
+        Returns the answer, and None if its status is 204.
         """
         answer = self._ask(operation, id, query, body, idempotency_key, timeout)
-        if not answer[2]:
+        if answer[0] == 204:
             return None
-        try:
-            return json.loads(answer[2])
-        except ValueError:
-            raise ClientError(f"what answers at {self._place} is not webhookd", answer=answer) from None
+        value = _object(answer)
+        if value is None:
+            raise self._not_webhookd(answer)
+        return value
 
     def text(self, operation: str, *, id: Optional[str] = None, query: Optional[Query] = None) -> str:
         """Returns the answer as it came, for answers that are not JSON, or whose bytes matter."""
@@ -188,7 +190,7 @@ class Client(Calls):
                     yield event, json.loads(data)
                     event, data = "message", ""
         except (OSError, http.client.HTTPException) as error:
-            raise ClientError(f"cannot reach webhookd ({error})") from error
+            raise _not_reached(error) from error
         finally:
             connection.close()
 
@@ -235,39 +237,35 @@ class Client(Calls):
         try:
             answer = self._send(method, path, data, headers, timeout)
         except (OSError, http.client.HTTPException) as error:
-            raise ClientError(f"cannot reach webhookd ({error})") from error
-        if 200 <= answer[0] <= 299:
+            raise _not_reached(error) from error
+        if _is_good(answer):
             return answer
         raise self._refusal(answer)
 
     def _refusal(self, answer: _Answer) -> ClientError:
         if _object(answer):
             return ClientError(f"the answer was {answer[0]}", answer=answer)
+        return self._not_webhookd(answer)
+
+    def _not_webhookd(self, answer: _Answer) -> ClientError:
         return ClientError(f"what answers at {self._place} is not webhookd (status {answer[0]})", answer=answer)
 
-    def _persist(self, path: str, body: object, headers: Dict[str, str], events: List[BatchItem]) -> Dict[str, Any]:
-        data = _json(body)
-        headers = {**self._headers, "content-type": "application/json", **headers}
+    def _persist(self, operation: str, field: str, body: Body, key: Optional[str], events: List[BatchItem]) -> Any:
+        """Tries until the daemon answers with an object that has the field."""
         until = time.monotonic() + self._give_up_after
         tries = 0
         while True:
             tries += 1
-            answer: Optional[_Answer] = None
-            cause: Optional[Exception] = None
             try:
-                answer = self._send("POST", self._path + path, data, headers)
-            except (OSError, http.client.HTTPException) as fault:
-                cause = fault
-            if answer is not None and 200 <= answer[0] <= 299:
-                published = _object(answer)
-                if not published:
-                    raise PublishError(f"what answers at {self._place} is not webhookd", events=events, answer=answer)
+                answer = self._ask(operation, None, None, body, key, None)
+                published = _object(answer) or {}
+                if field not in published:
+                    raise self._not_webhookd(answer)
                 return published
-            wait = _wait_after(tries, answer)
-            what = f"cannot reach webhookd ({cause})" if answer is None else f"the answer was {answer[0]}"
-            error = PublishError(what, events=events, answer=answer)
-            if not error.retryable or time.monotonic() + wait > until:
-                raise error from cause
+            except ClientError as error:
+                wait = _wait_after(tries, error._answer)
+                if not error.retryable or time.monotonic() + wait > until:
+                    raise PublishError(error, events=events) from error.__cause__
             time.sleep(wait)
 
     def _send(
@@ -378,13 +376,24 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._socket_path)
 
 
-def _object(answer: _Answer) -> Dict[str, Any]:
-    """Empty if the body is no JSON object."""
+def _is_good(answer: _Answer) -> bool:
+    return 200 <= answer[0] <= 299
+
+
+def _object(answer: _Answer) -> Optional[Dict[str, Any]]:
+    """Returns None if the body is no JSON object."""
     try:
         body = json.loads(answer[2])
     except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _not_reached(error: Exception) -> ClientError:
+    failure = ClientError(f"cannot reach webhookd ({error})")
+    # Another try meets the same certificate.
+    failure.retryable = not isinstance(error, ssl.SSLCertVerificationError)
+    return failure
 
 
 def _may_pass(answer: Optional[_Answer]) -> bool:
