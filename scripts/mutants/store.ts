@@ -315,8 +315,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "what-is-left-to-the-disk-is-due-when-it-happened",
     file: "src/store/sqlite/events/event-store.ts",
-    find: "isFresh ? FRESH : WAITING, triggerCode(trigger), now], ordered);",
-    replace: "isFresh ? FRESH : WAITING, triggerCode(trigger), createdAt], ordered);",
+    find: "this.#deliveries.add(key, endpoint.number, status, code, now);",
+    replace: "this.#deliveries.add(key, endpoint.number, status, code, createdAt);",
     tests: ["test/store/sqlite.test.ts"],
   },
   {

@@ -116,7 +116,7 @@ export class Retention {
     await this.#walk((from) => this.#parts.store.endpoints.prune(before, from));
   }
 
-  /** Held keys of endpoints that go on after a failure, as they are set now. */
+  /** Frees the held keys of endpoints that no longer hold any. */
   async freeKeys(): Promise<void> {
     const { clock, store } = this.#parts;
     await this.#count(() => store.upkeep.freeKeys(clock.now()));

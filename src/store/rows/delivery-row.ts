@@ -1,5 +1,5 @@
 /** A row of the table of deliveries. */
-import type { ShownStatus } from "../../domain/deliveries/delivery.ts";
+import type { Ordered, ShownStatus } from "../../domain/deliveries/delivery.ts";
 import type { DeliveryState } from "../../domain/deliveries/record.ts";
 import type { WhyDelivery } from "../../domain/events/why.ts";
 import type { Attempt, DeliveryView } from "../store.ts";
@@ -32,6 +32,16 @@ export function stateOf({ status, attempts, retry, trigger, due_at: dueAt }: Sta
 export function rowOf({ status, attempts, retry, trigger, dueAt, isBehind: behind }: DeliveryState): StateRow {
   const due = behind === true && dueAt !== null ? dueAt + BEHIND : dueAt;
   return { status: storedStatusCode(status), attempts, retry, trigger: triggerCode(trigger), due_at: due };
+}
+
+/** The columns that say where a delivery stands in its line. Both are null if it is in none. */
+interface PlaceRow {
+  readonly key: number | null;
+  readonly sequence: number | null;
+}
+
+export function orderedOf({ key, sequence }: PlaceRow): Ordered | null {
+  return key === null || sequence === null ? null : { key, sequence };
 }
 
 /** A success that ended before the last attempt did is what delivered it. */

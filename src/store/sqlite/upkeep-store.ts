@@ -18,6 +18,7 @@ import type { Counters } from "./statistics/counters.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { noResponse } from "../../domain/deliveries/attempt.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
+import { orderedOf } from "../rows/delivery-row.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
 /** The pause after each step of a few milliseconds, in which others can commit. */
@@ -192,7 +193,8 @@ export class Held {
   /** Call it inside a transaction. Returns the endpoints' numbers, one per delivery, at most 500. */
   expire(before: number, now: number): number[] {
     const rows = this.#select.all(before, before, CHUNK);
-    for (const { event, endpoint, url, attempts, round, retry, trigger, key, sequence } of rows) {
+    for (const row of rows) {
+      const { event, endpoint, url, attempts, round, retry, trigger } = row;
       this.#fail.run(event, endpoint);
       this.#attempts.add(event, endpoint, {
         claim: { number: attempts + 1, trigger: triggerOf(trigger), round, retry },
@@ -202,9 +204,10 @@ export class Held {
         secretVersion: null,
       });
       this.#causes.note(event, endpoint);
-      if (key === null || sequence === null) continue;
+      const ordered = orderedOf(row);
+      if (ordered === null) continue;
       const to = { event, endpoint: this.#index.byNumber(endpoint), before: "waiting", status: "failed", now } as const;
-      this.#lines.settled({ key, sequence }, to);
+      this.#lines.settled(ordered, to);
     }
     return rows.map(({ endpoint }) => endpoint);
   }

@@ -18,6 +18,7 @@ import {
   wholeBody,
   type StoredBody,
 } from "../../rows/codes.ts";
+import { orderedOf } from "../../rows/delivery-row.ts";
 import { FRESH_FROM, LARGE_DATA } from "../numbers/fragments.ts";
 
 export interface ClaimRow extends StoredBody {
@@ -205,8 +206,7 @@ export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
     dueAt: row.due_at,
     fresh: row.attempts === 0 && row.round === 1 && row.trigger === LADDER,
   };
-  const { ordering_key: key, sequence } = row;
-  if (isIntact && key === null) return claim;
-  const ordered = key === null || sequence === null ? undefined : { key, sequence };
+  const ordered = orderedOf({ key: row.ordering_key, sequence: row.sequence });
+  if (isIntact && ordered === null) return claim;
   return { ...claim, ...(ordered && { ordered }), ...(!isIntact && { corrupt: true }) };
 }

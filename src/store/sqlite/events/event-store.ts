@@ -315,30 +315,24 @@ class Publish {
     const [stored, large] = [head ?? body!, row?.num ?? null];
     const choice = this.#choices.last;
     const traced = traceText(trace);
-    const about = [
-      key,
-      random,
-      tenant,
-      typeNumber,
-      createdAt,
-      testing,
-      lost,
-      choice,
-      traced,
-      hash,
-      stored,
-      large,
-    ] as const;
-    if (draft.orderingKey === undefined) this.#events.add(...about);
-    else this.#keyedEvents.add(...about, draft.orderingKey);
+    if (draft.orderingKey === undefined) {
+      this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, choice, traced, hash, stored, large);
+    } else {
+      const names = [key, random, tenant, typeNumber] as const;
+      const { orderingKey } = draft;
+      this.#keyedEvents.add(...names, createdAt, testing, lost, choice, traced, hash, stored, large, orderingKey);
+    }
     if (draft.labels !== undefined) this.#labels.add(key, tenant, draft.labels);
     const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";
+    const code = triggerCode(trigger);
     for (const endpoint of endpoints) {
       const ordered = this.#orderOf(endpoint, draft.orderingKey, key);
       const isBehind = ordered?.isBehind === true;
       const isFresh = !isBehind && startsAtOnce(endpoint, test, capacity);
-      this.#addDelivery([key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now], ordered);
+      const status = isFresh ? FRESH : WAITING;
+      if (ordered === null) this.#deliveries.add(key, endpoint.number, status, code, now);
+      else this.#addOrdered([key, endpoint.number, status, code, now], ordered);
       if (isBehind) continue;
       // Nobody would read this delivery after a crash. A requested attempt is made anyway.
       if (test && !endpoint.enabled) this.#manual.add(key, endpoint.number, true);
@@ -355,15 +349,12 @@ class Publish {
     return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
   }
 
+  #addOrdered([event, endpoint, status, trigger, now]: DeliveryRow, { key, sequence, isBehind }: Place): void {
+    this.#ordered.add(event, endpoint, status, trigger, isBehind ? now + BEHIND : now, key, sequence);
+  }
+
   /** Null unless the endpoint gets the events of this key in order. */
   #orderOf(endpoint: EndpointEntry, orderingKey: string | undefined, event: number): Place | null {
     return isInOrder(endpoint, orderingKey) ? this.#lines.enter(endpoint, orderingKey, event) : null;
-  }
-
-  #addDelivery(row: DeliveryRow, ordered: Place | null): void {
-    if (ordered === null) return this.#deliveries.add(...row);
-    const [event, endpoint, status, trigger, now] = row;
-    const dueAt = ordered.isBehind ? now + BEHIND : now;
-    this.#ordered.add(event, endpoint, status, trigger, dueAt, ordered.key, ordered.sequence);
   }
 }
