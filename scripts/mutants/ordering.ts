@@ -120,6 +120,27 @@ export const ORDERING: readonly Mutant[] = [
     tests: BY_STORE,
   },
   {
+    name: "the-line-of-what-a-job-adds-is-over-too-early",
+    file: SQLITE,
+    find: "seen = max(seen, excluded.seen)",
+    replace: "seen = iif(excluded.last = 0, seen, max(seen, excluded.seen))",
+    tests: BY_STORE,
+  },
+  {
+    name: "lines-are-locked-in-the-order-of-their-numbers",
+    file: "src/store/postgres/ordering/lines.ts",
+    find: "ORDER BY endpoint, key FOR UPDATE",
+    replace: "ORDER BY num FOR UPDATE",
+    tests: ["test/store/postgres/lines.test.ts"],
+  },
+  {
+    name: "a-publish-and-a-record-lock-lines-in-one-transaction",
+    file: "src/store/postgres/engine/engine.ts",
+    find: "if (work.size.locksLines && (locking ??= work.shared) !== work.shared) continue;",
+    replace: "locking ??= work.shared;",
+    tests: ["test/store/postgres/lines.test.ts"],
+  },
+  {
     name: "two-of-a-key-are-on-the-wire",
     file: "src/delivery/memory/lines.ts",
     find: "return false;",

@@ -13,6 +13,7 @@ import { type Pending, pendingOfEach } from "./deliveries/pending.ts";
 import { type InLine, type Lines, lockLines, pruneLines, type Settled } from "./ordering/lines.ts";
 import { addAttempts, LATE_RESPONSE_MS } from "./deliveries/record.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
+import { orderedOf } from "../rows/delivery-row.ts";
 
 interface Parts {
   readonly counters: Counters;
@@ -44,8 +45,8 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 
   async freeKeys(now: number): Promise<number> {
-    const held = await this.#engine.database.rows("SELECT 1 FROM held_key LIMIT 1");
-    return held.length === 0 ? 0 : this.#engine.write((tx) => this.#parts.lines.freeKeys(tx, now));
+    const { lines } = this.#parts;
+    return (await lines.mayFree()) ? this.#engine.write((tx) => lines.freeKeys(tx, now)) : 0;
   }
 
   pruneKeys(from: string | null): Promise<Pruned> {
@@ -203,15 +204,27 @@ async function expireSome(
   // Another node may be enabling an endpoint. This one sees that, or makes it wait. If a disabled endpoint was changed,
   // somebody still cares about it, so its time starts again. A delivery with a manual attempt is left alone, because
   // that attempt may be on the wire under the number that would be used here.
+  const expires = `d.status = ${WAITING} AND d.due_at < $1 AND d.trigger <> ${triggerCode("test")}
+    AND NOT EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = d.event AND m.endpoint = d.endpoint)`;
+  const found = await tx.rows<Pick<HeldRow, "event" | "endpoint" | "key">>(
+    `SELECT d.event, d.endpoint, d.ordering_key AS key
+     FROM endpoint e JOIN delivery d ON d.endpoint = e.number
+     WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < $1 AND ${expires} LIMIT ${CHUNK} FOR SHARE OF e`,
+    [before],
+  );
+  if (found.length === 0) return [];
+  // The lines come before the deliveries: see `lines.ts`.
+  await lockLines(
+    tx,
+    found.flatMap(({ key }) => key ?? []),
+  );
   const rows = await tx.rows<HeldRow>(
     `SELECT d.event, d.endpoint, e.id, e.tenant, e.url, d.attempts, d.round, d.retry, d.trigger,
        d.ordering_key AS key, d.sequence
-     FROM endpoint e JOIN delivery d ON d.endpoint = e.number
-     WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < $1 AND d.status = ${WAITING} AND d.due_at < $1
-       AND d.trigger <> ${triggerCode("test")}
-       AND NOT EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = d.event AND m.endpoint = d.endpoint)
-     LIMIT ${CHUNK} FOR SHARE OF e FOR UPDATE OF d`,
-    [before],
+     FROM unnest($2::bigint[], $3::integer[]) AS n (event, endpoint)
+     JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint JOIN endpoint e ON e.number = d.endpoint
+     WHERE ${expires} ORDER BY d.event, d.endpoint FOR UPDATE OF d`,
+    [before, found.map(({ event }) => event), found.map(({ endpoint }) => endpoint)],
   );
   await tx.change(
     `UPDATE delivery d SET status = ${FAILED}, attempts = attempts + 1, due_at = NULL
@@ -231,14 +244,11 @@ async function expireSome(
     },
   }));
   await Promise.all([addAttempts(tx, kept, ON_TIME), pending.change(tx, pendingOfEach(rows, -1))]);
-  const settled = rows.flatMap(({ event, endpoint, key, sequence }): Settled[] => {
-    if (key === null || sequence === null) return [];
-    return [{ key, sequence, event, endpoint, before: "waiting", status: "failed" }];
+  const settled = rows.flatMap((row): Settled[] => {
+    const ordered = orderedOf(row);
+    if (ordered === null) return [];
+    return [{ ...ordered, event: row.event, endpoint: row.endpoint, before: "waiting", status: "failed" }];
   });
-  await lockLines(
-    tx,
-    settled.map(({ key }) => key),
-  );
   await lines.settled(tx, settled, now);
   return rows;
 }

@@ -20,6 +20,7 @@ import {
   triggerOf,
   WAITING,
 } from "../../rows/codes.ts";
+import { orderedOf } from "../../rows/delivery-row.ts";
 
 interface ClaimRow {
   readonly event: number;
@@ -297,8 +298,7 @@ function claimOf(row: ClaimRow): Claim {
     fresh: row.attempts === 0 && row.round === 1 && row.trigger === LADDER,
   };
   const isIntact = bodyHash(body).equals(row.body_hash);
-  const { ordering_key: key, sequence } = row;
-  if (isIntact && key === null) return claim;
-  const ordered = key === null || sequence === null ? undefined : { key, sequence };
+  const ordered = orderedOf({ key: row.ordering_key, sequence: row.sequence });
+  if (isIntact && ordered === null) return claim;
   return { ...claim, ...(ordered && { ordered }), ...(!isIntact && { corrupt: true }) };
 }

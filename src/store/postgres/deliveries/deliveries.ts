@@ -115,7 +115,9 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
-    const { recorded, identities } = await this.#engine.share(this.#shared, attempts, attempts.length);
+    const locksLines = attempts.some(({ claim }) => claim.ordered !== undefined);
+    const size = { rows: attempts.length, locksLines };
+    const { recorded, identities } = await this.#engine.share(this.#shared, attempts, size);
     const now = this.#engine.clock.now();
     for (const [at, attempt] of attempts.entries()) {
       const identity = identities.get(attempt.claim.endpoint);

@@ -54,7 +54,7 @@ export async function recordAll(
   ]);
   if (inLine.length > 0) {
     for (const one of settled) note(moves, one, "waiting", moveOf(one.ended)!.status);
-    await lines.alone(tx, () => lines.settled(tx, moves, clock.now()));
+    await lines.settled(tx, moves, clock.now());
   }
   return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
 }

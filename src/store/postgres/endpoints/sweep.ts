@@ -15,7 +15,13 @@ export interface Swept {
 }
 
 const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
-  WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING} RETURNING event, endpoint, ordering_key`;
+  WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING} RETURNING event, endpoint`;
+
+interface Found {
+  readonly event: number;
+  /** Its line. */
+  readonly key: number | null;
+}
 
 /**
  * Cancels some of the endpoint's open deliveries of events up to its mark, and removes the mark at the end. Returns the
@@ -30,52 +36,49 @@ export async function cancelOpen(
   now: number,
 ): Promise<Swept | null> {
   const [marked] = await tx.rows<{ up_to: number; tenant: string }>(
-    "SELECT cancel_to AS up_to, tenant FROM endpoint WHERE number = $1 AND cancel_to IS NOT NULL FOR UPDATE",
+    // A replay has locked lines and now wants to lock the endpoint (`KEPT`). This lock lets it.
+    "SELECT cancel_to AS up_to, tenant FROM endpoint WHERE number = $1 AND cancel_to IS NOT NULL FOR NO KEY UPDATE",
     [endpoint],
   );
   if (marked === undefined) return null;
   const { up_to: upTo, tenant } = marked;
-  const cancel = async (some: readonly { readonly event: number }[]) => {
-    const cancelled = await cancelAll(tx, endpoint, some);
-    await pending.change(tx, new Map([[tenant, -cancelled.length]]));
-    const keys = cancelled.flatMap((one) => one.ordering_key ?? []);
-    await lockLines(tx, keys);
-    await lines.advance(tx, keys, now);
-  };
   const at = from?.upTo === upTo ? from : { upTo, dueAt: -1, event: -1 };
-  if (at.event === -1) {
-    const fresh = await tx.rows<{ event: number }>(
-      `SELECT event FROM delivery WHERE status = ${FRESH} AND endpoint = $1 AND event <= $2 LIMIT ${CHUNK}`,
-      [endpoint, upTo],
-    );
-    await cancel(fresh);
-    if (fresh.length === CHUNK) return at;
-  }
-  const rows = await tx.rows<{ due_at: number; event: number }>(
-    `SELECT due_at, event FROM delivery WHERE status = ${WAITING} AND endpoint = $1 AND (due_at, event) > ($2, $3)
-     ORDER BY due_at, event LIMIT ${CHUNK}`,
-    [endpoint, at.dueAt, at.event],
-  );
-  const old = rows.filter(({ event }) => event <= upTo);
-  await cancel(old);
+  const fresh =
+    at.event === -1
+      ? await tx.rows<Found>(
+          `SELECT event, ordering_key AS key FROM delivery WHERE status = ${FRESH} AND endpoint = $1 AND event <= $2
+           LIMIT ${CHUNK}`,
+          [endpoint, upTo],
+        )
+      : [];
+  const isFull = fresh.length === CHUNK;
+  const rows = isFull
+    ? []
+    : await tx.rows<Found & { readonly due_at: number }>(
+        `SELECT due_at, event, ordering_key AS key FROM delivery
+         WHERE status = ${WAITING} AND endpoint = $1 AND (due_at, event) > ($2, $3)
+         ORDER BY due_at, event LIMIT ${CHUNK}`,
+        [endpoint, at.dueAt, at.event],
+      );
+  const found = [...fresh, ...rows.filter(({ event }) => event <= upTo)];
+  const keys = found.flatMap(({ key }) => key ?? []);
+  await lockLines(tx, keys);
+  const cancelled = await cancelAll(tx, endpoint, found);
+  await pending.change(tx, new Map([[tenant, -cancelled]]));
+  await lines.advance(tx, keys, now);
+  if (isFull) return at;
   const last = rows.at(-1);
   if (last !== undefined && rows.length === CHUNK) return { upTo, dueAt: last.due_at, event: last.event };
   await tx.change("UPDATE endpoint SET cancel_to = NULL WHERE number = $1", [endpoint]);
   return null;
 }
 
-interface Cancelled {
-  readonly event: number;
-  readonly endpoint: number;
-  readonly ordering_key: number | null;
-}
-
-/** Also drops the requested attempts, because nobody else would. */
-async function cancelAll(tx: Queries, endpoint: number, some: readonly { readonly event: number }[]) {
+/** Returns the number of those that were open. Also drops the requested attempts, because nobody else would. */
+async function cancelAll(tx: Queries, endpoint: number, some: readonly Found[]): Promise<number> {
   const events = some.map(({ event }) => event);
-  const cancelled = await tx.rows<Cancelled>(CANCEL, [endpoint, events]);
+  const cancelled = await tx.rows<{ event: number; endpoint: number }>(CANCEL, [endpoint, events]);
   await dropRequests(tx, cancelled);
-  return cancelled;
+  return cancelled.length;
 }
 
 /**

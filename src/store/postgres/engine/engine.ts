@@ -39,10 +39,18 @@ interface Refusal {
 /** Work of one kind, several pieces of which may share a transaction. Each gets its own result or refusal. */
 export type Shared<Item, Result> = (tx: Queries, items: readonly Item[]) => Promise<(Result | WebhookdError)[]>;
 
+interface Size {
+  readonly rows: number;
+  /** True if the work may lock lines. Only work of one kind may do so in a transaction: see `ordering/lines.ts`. */
+  readonly locksLines: boolean;
+}
+
+const NONE: Size = { rows: 0, locksLines: false };
+
 interface Work {
   readonly shared: Shared<unknown, unknown> | null;
   readonly item: unknown;
-  readonly size: number;
+  readonly size: Size;
   run(tx: Queries): Promise<unknown>;
   resolve(result: unknown): void;
   reject(error: unknown): void;
@@ -149,10 +157,10 @@ export class Engine {
 
   /** Runs work in a separate transaction. It may run twice, and an error that it throws rolls it back. */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#stand({ shared: null, item: null, size: 0, run: work }) as Promise<T>;
+    return this.#stand({ shared: null, item: null, size: NONE, run: work }) as Promise<T>;
   }
 
-  share<Item, Result>(shared: Shared<Item, Result>, item: Item, size: number): Promise<Result> {
+  share<Item, Result>(shared: Shared<Item, Result>, item: Item, size: Size): Promise<Result> {
     const run = async (tx: Queries) => {
       const [result] = await shared(tx, [item]);
       if (result instanceof WebhookdError) throw result;
@@ -189,11 +197,13 @@ export class Engine {
   #take(): Work[] {
     if (this.#queue[0]!.shared === null) return this.#queue.splice(0, 1);
     const some: Work[] = [];
-    let size = 0;
+    let rows = 0;
+    let locking: Work["shared"] = null;
     for (const work of this.#queue) {
       if (work.shared === null) continue;
-      size += work.size;
-      if (some.length > 0 && size > MAX_SHARED) break;
+      if (work.size.locksLines && (locking ??= work.shared) !== work.shared) continue;
+      rows += work.size.rows;
+      if (some.length > 0 && rows > MAX_SHARED) break;
       some.push(work);
     }
     const taken = new Set(some);

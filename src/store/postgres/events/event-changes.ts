@@ -7,8 +7,9 @@ import { KEPT, receivingOf } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { withoutAnswer } from "../../rows/attempt-row.ts";
-import type { Lines, Settled } from "../ordering/lines.ts";
+import { type Lines, lockLinesIn, type Settled } from "../ordering/lines.ts";
 import { BEHIND, CANCELLED, deliveryId, parseEventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
+import { orderedOf } from "../../rows/delivery-row.ts";
 
 export interface FoundEvent {
   readonly id: string;
@@ -60,16 +61,15 @@ interface Target {
 }
 
 /** Locks the lines that the event's deliveries stand in. Only one that has an ordering key can be in a line. */
-async function lockLinesOf(tx: Queries, { key, ordering_key: orderingKey }: FoundEvent): Promise<void> {
+export async function lockLinesOf(tx: Queries, { key, ordering_key: orderingKey }: FoundEvent): Promise<void> {
   if (orderingKey === null) return;
-  await tx.rows(
-    `SELECT 1 FROM ordering_key WHERE num IN (
-       SELECT ordering_key FROM delivery WHERE event = $1 AND ordering_key IS NOT NULL) ORDER BY num FOR UPDATE`,
-    [key],
-  );
+  await lockLinesIn(tx, "SELECT ordering_key FROM delivery WHERE event = $1", [key]);
 }
 
-/** Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. */
+/**
+ * Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. The event and its lines
+ * must be locked.
+ */
 export async function replayEvent(
   tx: Queries,
   { lines, pending }: Changing,
@@ -78,7 +78,6 @@ export async function replayEvent(
   now: number,
 ): Promise<Replay> {
   if (event.erased) return { result: "gone" };
-  await lockLinesOf(tx, event);
   const targets = await tx.rows<Target>(
     `SELECT d.endpoint, e.tenant, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
        e.cancel_to, d.ordering_key AS key, d.sequence
@@ -101,9 +100,10 @@ export async function replayEvent(
   }
   if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
   const trigger = triggerCode(replayTrigger(event.test === 1));
-  const inLine = restarted.flatMap(({ endpoint, key, sequence }) =>
-    key === null || sequence === null ? [] : [{ key, sequence, event: event.key, endpoint }],
-  );
+  const inLine = restarted.flatMap((target) => {
+    const ordered = orderedOf(target);
+    return ordered === null ? [] : [{ ...ordered, event: event.key, endpoint: target.endpoint }];
+  });
   const behind = new Set([...(await lines.reenter(tx, inLine))].map(({ endpoint }) => endpoint));
   await Promise.all([
     tx.change(
@@ -125,7 +125,8 @@ interface Cancelling {
   readonly tenant: string;
   readonly status: number;
   readonly id: string;
-  readonly ordering_key: number | null;
+  /** Its line. */
+  readonly key: number | null;
   readonly sequence: number | null;
   readonly holds: boolean;
 }
@@ -165,7 +166,7 @@ async function cancelSome(
   const { id, key, test } = event;
   await lockLinesOf(tx, event);
   const rows = await tx.rows<Cancelling>(
-    `SELECT d.endpoint, e.tenant, d.status, e.id, d.ordering_key, d.sequence,
+    `SELECT d.endpoint, e.tenant, d.status, e.id, d.ordering_key AS key, d.sequence,
        EXISTS (SELECT 1 FROM held_key h WHERE h.event = d.event AND h.endpoint = d.endpoint) AS holds
      FROM delivery d JOIN endpoint e ON e.number = d.endpoint
      WHERE d.event = $1 AND d.endpoint > $2 ORDER BY d.endpoint LIMIT ${CHUNK} FOR UPDATE OF d`,
@@ -188,9 +189,10 @@ async function cancelSome(
   ]);
   await lines.settled(
     tx,
-    ending.flatMap(({ endpoint, ordering_key: line, sequence }): Settled[] => {
-      if (line === null || sequence === null) return [];
-      return [{ key: line, sequence, event: key, endpoint, before: "waiting", status: "cancelled" }];
+    ending.flatMap((row): Settled[] => {
+      const ordered = orderedOf(row);
+      if (ordered === null) return [];
+      return [{ ...ordered, event: key, endpoint: row.endpoint, before: "waiting", status: "cancelled" }];
     }),
     now,
   );

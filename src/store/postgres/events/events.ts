@@ -9,7 +9,7 @@ import type { EventStore, Publication, Replay, ReplayScope, Withdrawal } from ".
 import type { Counters } from "../statistics/counters.ts";
 import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
-import { cancelEvent, eraseEvent, findEvent, replayEvent } from "./event-changes.ts";
+import { cancelEvent, eraseEvent, findEvent, lockLinesOf, replayEvent } from "./event-changes.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import type { Lines } from "../ordering/lines.ts";
@@ -50,7 +50,10 @@ export class PostgresEvents implements EventStore {
     const request = { drafts, now, capacity };
     const publications =
       once === undefined
-        ? await this.#engine.share(this.#shared, request, drafts.length)
+        ? await this.#engine.share(this.#shared, request, {
+            rows: drafts.length,
+            locksLines: drafts.some(({ orderingKey }) => orderingKey !== undefined),
+          })
         : await this.#parts.idempotency.commit(once, now, async (tx) => {
             const [result] = await this.#publish.all(tx, [request]);
             if (result instanceof WebhookdError) throw result;
@@ -63,7 +66,10 @@ export class PostgresEvents implements EventStore {
 
   replay(tenant: string | null, event: string, scope: ReplayScope, now: number, once?: Once<Replay>): Promise<Replay> {
     return this.#parts.idempotency.commit(once, now, async (tx) => {
-      const found = await findEvent(tx, tenant, event, "FOR UPDATE");
+      const named = await findEvent(tx, tenant, event);
+      // The lines come before the event: see `lines.ts`.
+      if (named !== null) await lockLinesOf(tx, named);
+      const found = named && (await findEvent(tx, tenant, event, "FOR UPDATE"));
       if (found === null) return { result: "not_found" };
       const replay = await replayEvent(tx, this.#parts, found, scope, now);
       if (replay.result === "replayed") await this.#engine.owner.notify(tx, replay);

@@ -128,7 +128,7 @@ export class Publish {
     const names = this.#unwritten(requests.flatMap((request) => request.drafts));
     const { now } = requests[0]!;
     const { newcomers } = rows;
-    if (newcomers.length > 0) await this.#parts.lines.alone(tx, () => this.#writeInOrder(tx, rows, now));
+    if (newcomers.length > 0) await this.#writeInOrder(tx, rows, now);
     await Promise.all([
       newcomers.length === 0 && rows.write(tx),
       this.#parts.pending.change(tx, rows.pending),

@@ -12,8 +12,9 @@ import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { countIn, type Pending } from "../deliveries/pending.ts";
 import { dropRequests, type Placed } from "../deliveries/record.ts";
-import type { InLine, Lines } from "../ordering/lines.ts";
+import { type InLine, type Lines, lockLinesIn } from "../ordering/lines.ts";
 import { BEHIND, CANCELLED, deliveryId, eventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
+import { orderedOf } from "../../rows/delivery-row.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
 
 export interface StepJob {
@@ -72,6 +73,7 @@ export async function stepJob(
      WHERE id = ANY($1::text[]) ${KEPT}`,
     [takes.map(({ endpoint }) => endpoint)],
   );
+  await lockTaken(tx, job, endpoints, takes);
   for (const { endpoint: id, limit, check } of takes) {
     const endpoint = endpoints.find((one) => one.id === id);
     if (endpoint === undefined) continue;
@@ -80,6 +82,34 @@ export async function stepJob(
   }
   await pending.change(tx, changes);
   return { waiting, requested, withdrawn };
+}
+
+/**
+ * Another node may be recording an attempt, or removing an event. These locks keep unchanged what the step reads. It
+ * takes them for all endpoints at once: see `lines.ts`.
+ */
+async function lockTaken(
+  tx: Queries,
+  job: StepJob,
+  endpoints: readonly Endpoint[],
+  takes: readonly JobTake[],
+): Promise<void> {
+  const next = `SELECT t.endpoint, n.event FROM unnest($2::integer[], $3::integer[]) AS t (endpoint, amount)
+    CROSS JOIN LATERAL (
+      SELECT event FROM job_delivery WHERE job = $1 AND endpoint = t.endpoint AND released = 0
+      ORDER BY event LIMIT t.amount) n`;
+  const limits = new Map(takes.map(({ endpoint, limit }) => [endpoint, limit]));
+  const which = [job.num, endpoints.map(({ number }) => number), endpoints.map(({ id }) => limits.get(id)!)];
+  // Not by way of the deliveries, because a job may add them.
+  const lines = `SELECT k.num FROM (${next}) w JOIN event e ON e.key = w.event
+    JOIN ordering_key k ON k.endpoint = w.endpoint AND k.key = e.ordering_key`;
+  await lockLinesIn(tx, lines, which);
+  await tx.rows(`SELECT 1 FROM event WHERE key IN (SELECT event FROM (${next}) w) ORDER BY key FOR SHARE`, which);
+  await tx.rows(
+    `SELECT 1 FROM delivery WHERE (event, endpoint) IN (SELECT event, endpoint FROM (${next}) w)
+     ORDER BY event, endpoint FOR UPDATE`,
+    which,
+  );
 }
 
 // oxlint-disable-next-line max-params -- each of them is a part of the step
@@ -96,15 +126,6 @@ async function take(
   const next =
     "SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 0 ORDER BY event LIMIT $3";
   const place = [job.num, endpoint.number, limit];
-  // Another node may be recording an attempt, or removing an event. These locks keep what is read below unchanged.
-  await tx.rows(`SELECT 1 FROM event WHERE key IN (${next}) ORDER BY key FOR SHARE`, place);
-  await tx.rows(
-    `SELECT 1 FROM ordering_key WHERE num IN (
-       SELECT ordering_key FROM delivery WHERE endpoint = $2 AND event IN (${next}) AND ordering_key IS NOT NULL)
-     ORDER BY num FOR UPDATE`,
-    place,
-  );
-  await tx.rows(`SELECT 1 FROM delivery WHERE endpoint = $2 AND event IN (${next}) ORDER BY event FOR UPDATE`, place);
   const rows = await tx.rows<Current>(
     `SELECT t.event, d.status, d.trigger, d.due_at, d.ordering_key AS key, d.sequence,
        e.ordering_key AS "orderingKey", e.random, e.test, e.body IS NULL AS erased
@@ -155,9 +176,10 @@ async function act(
     own
       .filter((_, at) => !behind.has(events[at]!))
       .map((event) => ({ endpoint: endpoint.id, event, dueAt: now, ...isQuiet }));
-  const inLine = rows.flatMap(({ event, key, sequence }): InLine[] =>
-    key === null || sequence === null ? [] : [{ key, sequence, event, endpoint: endpoint.number }],
-  );
+  const inLine = rows.flatMap((row): InLine[] => {
+    const ordered = orderedOf(row);
+    return ordered === null ? [] : [{ ...ordered, event: row.event, endpoint: endpoint.number }];
+  });
   if (filter.missing) {
     const keyed = rows.flatMap(({ event, orderingKey }) =>
       isInOrder(endpoint, orderingKey) ? [{ event, orderingKey, endpoint: endpoint.number }] : [],

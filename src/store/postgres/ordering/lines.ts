@@ -1,8 +1,9 @@
 /**
  * The lines of ordering keys. `src/domain/deliveries/ordering.ts` decides who is first. This file reads the facts inside
- * the transaction that opens or settles a delivery, and writes the result. Every such transaction locks the rows of the
- * lines first, and then those of deliveries, so that two of them see each other's changes and cannot wait for each
- * other.
+ * the transaction that opens or settles a delivery, and writes the result.
+ *
+ * Every such transaction locks in one order, so that two of them see each other's changes and cannot wait for each
+ * other: all of its lines at once, in the order of their endpoints and keys, then events, then deliveries.
  */
 import { isOpen, type StoredStatus, type Ordered } from "../../../domain/deliveries/delivery.ts";
 import {
@@ -18,6 +19,7 @@ import {
 import { isBeingCancelled } from "../../../domain/deliveries/withdrawal.ts";
 import type { EventDelivery, Pruned, Reordered, Waiting } from "../../store.ts";
 import { BEHIND, deliveryId, eventId, isBehind, WAITING } from "../../rows/codes.ts";
+import { FREED_KEYS, IS_OVER } from "../../rows/ordering-sql.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 
@@ -73,8 +75,6 @@ export class Lines {
   readonly #engine: Engine;
   /** The changes of transactions that are not committed yet. */
   readonly #inside = new WeakMap<Queries, Moved>();
-  /** The last piece of work in a transaction that must not mix with others: they share it, and its locks. */
-  readonly #last = new WeakMap<Queries, Promise<unknown>>();
   #moved: Moved = { released: [], overtaken: [] };
 
   constructor(engine: Engine) {
@@ -90,46 +90,19 @@ export class Lines {
     return moved;
   }
 
-  /** Runs work of a shared transaction after other work of this kind, because their statements would mix. */
-  alone<T>(tx: Queries, work: () => Promise<T>): Promise<T> {
-    const done = (this.#last.get(tx) ?? Promise.resolve()).then(work);
-    this.#last.set(
-      tx,
-      done.catch(() => {}),
-    );
-    return done;
-  }
-
   /** Gives new deliveries the next numbers of their lines, in this order. Their rows must be written before others run. */
   async enter(
     tx: Queries,
     all: readonly Newcomer[],
     now: number,
   ): Promise<readonly (Ordered & { readonly isBehind: boolean })[]> {
-    const groups = Map.groupBy(all, ({ endpoint, orderingKey }) => `${endpoint} ${orderingKey}`);
-    const some = [...groups.values()];
-    const rows = await tx.rows<{ num: number; endpoint: number; key: string; last: number }>(
-      `INSERT INTO ordering_key (num, endpoint, key, last, seen)
-       SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::bigint[], $5::bigint[])
-         AS n (num, endpoint, key, last, seen) ORDER BY endpoint, key
-       ON CONFLICT (endpoint, key) DO UPDATE
-         SET last = ordering_key.last + excluded.last, seen = greatest(ordering_key.seen, excluded.seen)
-       RETURNING num, endpoint, key, last`,
-      [
-        some.map(() => this.#engine.numbers.next(now)),
-        some.map(([one]) => one!.endpoint),
-        some.map(([one]) => one!.orderingKey),
-        some.map(({ length }) => length),
-        some.map((group) => Math.max(...group.map(({ event }) => event))),
-      ],
-    );
+    const numbered = await this.#number(tx, all, 1, now);
     const lines = await this.#lines(
       tx,
-      rows.map(({ num }) => num),
+      numbered.map(({ num }) => num),
     );
     const places = new Map<Newcomer, Ordered & { readonly isBehind: boolean }>();
-    for (const { num, endpoint, key, last } of rows) {
-      const group = groups.get(`${endpoint} ${key}`)!;
+    for (const { num, last, group } of numbered) {
       const before = last - group.length;
       const stood = group.map(({ event }, at) => ({ sequence: before + at + 1, event }));
       const { behind } = enterTogether(lineOf(lines.get(num)!), stood);
@@ -143,27 +116,10 @@ export class Lines {
 
   /** Finds the lines of deliveries that a job adds. They have no number, and go before those that wait. */
   async late(tx: Queries, all: readonly Newcomer[], now: number): Promise<readonly InLine[]> {
-    const some = [...new Map(all.map((one) => [`${one.endpoint} ${one.orderingKey}`, one])).values()];
-    const rows = await tx.rows<{ num: number; endpoint: number; key: string }>(
-      `INSERT INTO ordering_key (num, endpoint, key, last, seen)
-       SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::bigint[], $5::bigint[])
-         AS n (num, endpoint, key, last, seen) ORDER BY endpoint, key
-       ON CONFLICT (endpoint, key) DO UPDATE SET last = ordering_key.last RETURNING num, endpoint, key`,
-      [
-        some.map(() => this.#engine.numbers.next(now)),
-        some.map(({ endpoint }) => endpoint),
-        some.map(({ orderingKey }) => orderingKey),
-        some.map(() => 0),
-        some.map(({ event }) => event),
-      ],
+    const numbered = await this.#number(tx, all, 0, now);
+    return numbered.flatMap(({ num, group }) =>
+      group.map(({ endpoint, event }) => ({ key: num, sequence: 0, event, endpoint })),
     );
-    const numbers = new Map(rows.map(({ num, endpoint, key }) => [`${endpoint} ${key}`, num]));
-    return all.map(({ endpoint, orderingKey, event }) => ({
-      key: numbers.get(`${endpoint} ${orderingKey}`)!,
-      sequence: 0,
-      event,
-      endpoint,
-    }));
   }
 
   /** Returns those that wait behind others, of deliveries that are about to be opened. Their lines must be locked. */
@@ -220,12 +176,14 @@ export class Lines {
     );
   }
 
+  /** True if keys may be held although their endpoints do not hold any, as they did when the deliveries failed. */
+  async mayFree(): Promise<boolean> {
+    return (await this.#engine.database.rows(`${FREED_KEYS} LIMIT 1`)).length > 0;
+  }
+
   /** Frees keys of endpoints that hold none any more. Returns their number. */
   async freeKeys(tx: Queries, now: number): Promise<number> {
-    const rows = await tx.rows<InLine>(
-      `SELECT h.ordering_key AS key, h.sequence, h.event, h.endpoint FROM held_key h JOIN endpoint e ON e.number = h.endpoint
-       WHERE (e.ordering <> 'by_key' OR e.after_failure <> 'hold') AND e.deleted_at IS NULL LIMIT ${CHUNK}`,
-    );
+    const rows = await tx.rows<InLine>(`${FREED_KEYS} LIMIT ${CHUNK}`);
     await this.free(tx, rows, now);
     return rows.length;
   }
@@ -259,6 +217,31 @@ export class Lines {
       [events, endpoints, moved.released.map(({ dueAt }) => dueAt)],
     );
     await this.#note(tx, moved);
+  }
+
+  /**
+   * Locks the lines of deliveries, and adds those that are missing. Gives each delivery one number or none, and
+   * returns the last number of each line.
+   */
+  async #number(tx: Queries, all: readonly Newcomer[], numbers: 0 | 1, now: number) {
+    const groups = Map.groupBy(all, ({ endpoint, orderingKey }) => `${endpoint} ${orderingKey}`);
+    const some = [...groups.values()];
+    const rows = await tx.rows<{ num: number; endpoint: number; key: string; last: number }>(
+      `INSERT INTO ordering_key (num, endpoint, key, last, seen)
+       SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::bigint[], $5::bigint[])
+         AS n (num, endpoint, key, last, seen) ORDER BY endpoint, key
+       ON CONFLICT (endpoint, key) DO UPDATE
+         SET last = ordering_key.last + excluded.last, seen = greatest(ordering_key.seen, excluded.seen)
+       RETURNING num, endpoint, key, last`,
+      [
+        some.map(() => this.#engine.numbers.next(now)),
+        some.map(([one]) => one!.endpoint),
+        some.map(([one]) => one!.orderingKey),
+        some.map(({ length }) => numbers * length),
+        some.map((group) => Math.max(...group.map(({ event }) => event))),
+      ],
+    );
+    return rows.map(({ num, endpoint, key, last }) => ({ num, last, group: groups.get(`${endpoint} ${key}`)! }));
   }
 
   async #hold(tx: Queries, failed: readonly Settled[], now: number): Promise<void> {
@@ -305,24 +288,27 @@ export class Lines {
 
 /** Must be the first thing that a transaction does to the deliveries of these lines. */
 export async function lockLines(tx: Queries, keys: readonly number[]): Promise<void> {
-  if (keys.length === 0) return;
-  await tx.rows("SELECT 1 FROM ordering_key WHERE num = ANY($1::bigint[]) ORDER BY num FOR UPDATE", [keys]);
+  if (keys.length > 0) await lockLinesIn(tx, "SELECT unnest($1::bigint[])", [keys]);
+}
+
+/** Does the same with the lines whose numbers this SQL selects. */
+export async function lockLinesIn(tx: Queries, numbers: string, values: readonly unknown[]): Promise<void> {
+  await tx.rows(
+    `SELECT 1 FROM ordering_key WHERE num = ANY(ARRAY(${numbers})) ORDER BY endpoint, key FOR UPDATE`,
+    values,
+  );
 }
 
 /** Removes keys whose last event is gone, so that their numbers begin at 1 again. */
 export async function pruneLines(tx: Queries, from: string | null): Promise<Pruned> {
   const rows = await tx.rows<{ num: number; over: boolean }>(
-    `SELECT num, seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER}) AS over
-     FROM ordering_key WHERE num > $1 ORDER BY num LIMIT ${CHUNK}`,
+    `SELECT num, ${IS_OVER} AS over FROM ordering_key WHERE num > $1 ORDER BY num LIMIT ${CHUNK}`,
     [from === null ? -1 : Number(from)],
   );
   const over = rows.filter((row) => row.over).map(({ num }) => num);
+  await lockLines(tx, over);
   // A publish in another transaction may be using the key again.
-  const pruned = await tx.change(
-    `DELETE FROM ordering_key WHERE num = ANY($1::bigint[])
-       AND seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER})`,
-    [over],
-  );
+  const pruned = await tx.change(`DELETE FROM ordering_key WHERE num = ANY($1::bigint[]) AND ${IS_OVER}`, [over]);
   return { pruned, next: rows.length < CHUNK ? null : String(rows.at(-1)!.num) };
 }
 

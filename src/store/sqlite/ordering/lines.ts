@@ -9,6 +9,8 @@ import { enter, holdsKey, nextInLine, releasedAt, type Line, type Place } from "
 import { isBeingCancelled } from "../../../domain/deliveries/withdrawal.ts";
 import type { EventDelivery, Reordered, Waiting } from "../../store.ts";
 import { BEHIND, deliveryId, eventId, isBehind, WAITING } from "../../rows/codes.ts";
+import { orderedOf } from "../../rows/delivery-row.ts";
+import { FREED_KEYS, IS_OVER } from "../../rows/ordering-sql.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { CHUNK } from "../engine/group-commit.ts";
@@ -35,9 +37,10 @@ export class Lines {
   readonly #manual: ManualAttempts;
   /** Writes the rows of deliveries that the transaction has added but not written. */
   readonly #flushRows: () => void;
-  readonly #next: Statement<[number, string, number], [key: number, sequence: number]>;
-  readonly #add: Statement<[number, string, number]>;
-  readonly #find: Statement<[number, string], number>;
+  readonly #number: Statement<
+    [endpoint: number, key: string, numbers: 0 | 1, event: number],
+    [key: number, last: number]
+  >;
   readonly #of: Statement<[number, number], InLine>;
   readonly #first: Statement<[number], First>;
   readonly #holder: Statement<[number], Place>;
@@ -66,16 +69,13 @@ export class Lines {
     this.#index = parts.index;
     this.#manual = parts.manual;
     this.#flushRows = parts.flushRows;
-    this.#next = db
-      .prepare<[number, string, number], [number, number]>(
-        `INSERT INTO ordering_key (endpoint, key, last, seen) VALUES (?, ?, 1, ?)
-         ON CONFLICT (endpoint, key) DO UPDATE SET last = last + 1, seen = max(seen, excluded.seen) RETURNING num, last`,
+    this.#number = db
+      .prepare<[number, string, 0 | 1, number], [number, number]>(
+        `INSERT INTO ordering_key (endpoint, key, last, seen) VALUES (?, ?, ?, ?)
+         ON CONFLICT (endpoint, key) DO UPDATE SET last = last + excluded.last, seen = max(seen, excluded.seen)
+         RETURNING num, last`,
       )
       .raw();
-    this.#add = db.prepare("INSERT OR IGNORE INTO ordering_key (endpoint, key, last, seen) VALUES (?, ?, 0, ?)");
-    this.#find = db
-      .prepare<[number, string], number>("SELECT num FROM ordering_key WHERE endpoint = ? AND key = ?")
-      .pluck();
     this.#of = db.prepare("SELECT ordering_key AS key, sequence FROM delivery WHERE event = ? AND endpoint = ?");
     this.#first = db.prepare(
       `SELECT event, sequence, status, due_at FROM delivery INDEXED BY delivery_line
@@ -92,18 +92,14 @@ export class Lines {
     this.#unholdOf = db.prepare("DELETE FROM held_key WHERE endpoint = ?");
     const held = "SELECT ordering_key AS key, sequence, event, endpoint FROM held_key";
     this.#heldBy = db.prepare(`${held} WHERE event = ?`);
-    this.#freed = db.prepare(
-      `SELECT h.ordering_key AS key, h.sequence, h.event, h.endpoint FROM held_key h JOIN endpoint e ON e.number = h.endpoint
-       WHERE (e.ordering <> 'by_key' OR e.after_failure <> 'hold') AND e.deleted_at IS NULL LIMIT ?`,
-    );
+    this.#freed = db.prepare(`${FREED_KEYS} LIMIT ?`);
     this.#overtake = db.prepare(
       `UPDATE delivery SET status = ${WAITING}, due_at = due_at + ${BEHIND} WHERE event = ? AND endpoint = ?`,
     );
     this.#release = db.prepare("UPDATE delivery SET due_at = ? WHERE event = ? AND endpoint = ?");
     this.#random = db.prepare<[number], string>("SELECT random FROM event WHERE key = ?").pluck();
     this.#unused = db.prepare(
-      `SELECT num, seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER}) AS over
-       FROM ordering_key WHERE num > ? ORDER BY num LIMIT ${CHUNK}`,
+      `SELECT num, ${IS_OVER} AS over FROM ordering_key WHERE num > ? ORDER BY num LIMIT ${CHUNK}`,
     );
     this.#drop = db.prepare("DELETE FROM ordering_key WHERE num = ?");
   }
@@ -113,7 +109,7 @@ export class Lines {
    * all methods that write.
    */
   enter(endpoint: EndpointEntry, key: string, event: number): Ordered & { readonly isBehind: boolean } {
-    const [num, sequence] = this.#next.get(endpoint.number, key, event)!;
+    const [num, sequence] = this.#number.get(endpoint.number, key, 1, event)!;
     const isLater = this.#unwritten.has(num);
     const behind = isLater || enter(this.#line(num, endpoint), { sequence, event }).isBehind;
     if (!isLater) this.#unwritten.add(num);
@@ -123,8 +119,8 @@ export class Lines {
   /** Decides where a delivery goes that a job adds. It has no number, and goes before those that wait. */
   enterLate(endpoint: EndpointEntry, key: string, event: number): Ordered & { readonly isBehind: boolean } {
     this.#write();
-    this.#add.run(endpoint.number, key, event);
-    const ordered = { key: this.#find.get(endpoint.number, key)!, sequence: 0 };
+    const [num] = this.#number.get(endpoint.number, key, 0, event)!;
+    const ordered = { key: num, sequence: 0 };
     return { ...ordered, isBehind: this.#goesBehind(endpoint, ordered, event) };
   }
 
@@ -270,8 +266,8 @@ export class Lines {
   }
 
   #orderOf(event: number, endpoint: number): Ordered | null {
-    const { key, sequence } = this.#of.get(event, endpoint) ?? { key: null, sequence: null };
-    return key === null || sequence === null ? null : { key, sequence };
+    const row = this.#of.get(event, endpoint);
+    return row === undefined ? null : orderedOf(row);
   }
 
   #write(): void {

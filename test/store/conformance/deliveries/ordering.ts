@@ -251,6 +251,29 @@ export function ordering(openFresh: OpenFresh): void {
       expect(await onlyDue(store, endpoint)).toMatchObject({ event: one!.id, ordered: { sequence: 1 } });
     });
 
+    it("keeps the line of what a job added, once retention has removed the event before it", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store, { ...BY_KEY, whenDisabled: "skip" });
+      const enable = (enabled: boolean) =>
+        store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled }), START);
+      const [one] = await publish(store, ["a"]);
+      await store.deliveries.record([delivered(one!.fresh[0]!)]);
+      await enable(false);
+      const [missed] = await publish(store, ["a"]);
+      await enable(true);
+      await runJob(store, { filter: { missing: true, endpoint } });
+      await store.upkeep.pruneEvents({ delivered: LATER, failed: LATER }, null);
+      expect(await store.reads.getEvent(null, one!.id)).toBeNull();
+      expect(await store.upkeep.pruneKeys(null)).toEqual({ pruned: 0, next: null });
+      const [next] = await publish(store, ["a"], withoutCapacity);
+      expect(next!.waiting).toEqual([]);
+      const late = await onlyDue(store, endpoint);
+      expect(late).toMatchObject({ event: missed!.id, ordered: { sequence: 0 } });
+      await store.deliveries.record([delivered(late)]);
+      expect(released(store)).toEqual([next!.id]);
+      expect(await onlyDue(store, endpoint)).toMatchObject({ event: next!.id, ordered: { sequence: 2 } });
+    });
+
     it("cancels by a job, and lets the next one be due", async () => {
       const { store, endpoint, first, second, third } = await three(openFresh);
       await runJob(store, { action: "cancel", filter: { events: [first, second] } });
