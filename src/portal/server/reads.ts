@@ -72,7 +72,10 @@ export class Reads {
     after(STREAM_WAIT_MS, this.#streams);
   }
 
-  /** Reads now, unless the last read was a moment ago. Returns a function that stops listening. */
+  /**
+   * Reads now, unless the last read was a moment ago or the response is on the screen already, where the stream keeps it
+   * current. Returns a function that stops listening.
+   */
   follow<O extends keyof Answers>(
     { key, about, patch }: Followed<Answers[O]>,
     operation: O,
@@ -82,8 +85,9 @@ export class Reads {
     const entry = this.#entry({ key, about, patch: patch as Patch<unknown> | undefined }, () =>
       this.#client.call(operation, ask),
     );
+    const isShown = entry.listeners.size > 0;
     entry.listeners.add(listener);
-    if (now() - entry.readAt > LEAST_PAUSE_MS) unawaited(this.#read(entry));
+    if (!isShown && now() - entry.readAt > LEAST_PAUSE_MS) unawaited(this.#read(entry));
     return () => void entry.listeners.delete(listener);
   }
 
@@ -110,7 +114,7 @@ export class Reads {
     this.#streams();
     const startedAt = now();
     for (const entry of this.#entries.values()) {
-      if (entry.sentAt === 0 || entry.sentAt > startedAt) continue;
+      if (entry.about === NONE || entry.sentAt === 0 || entry.sentAt > startedAt) continue;
       if (entry.listeners.size === 0) entry.readAt = 0;
       else unawaited(this.#read(entry));
     }
