@@ -14,7 +14,7 @@ import {
 } from "../domain/endpoints/further-signature.ts";
 import { isId } from "../domain/id.ts";
 import { listed } from "../domain/wording.ts";
-import { KINDS, ValueFault } from "./kinds.ts";
+import { KINDS, readOr, ValueFault } from "./kinds.ts";
 import type { Mistake } from "./mistake.ts";
 import { isTable, notSections, readNames, unknownField, type Table, type Where } from "./tables.ts";
 
@@ -59,13 +59,12 @@ function readFields(table: Table, wrong: (key: string, what: string, todo?: stri
     return { fields: [...SCOPE, ...CUSTOM_FIELDS] as readonly Field[], signature: null };
   }
   const take = <T>(key: Field, of: (value: unknown) => T, absent: T): T => {
-    try {
-      return Object.hasOwn(table, key) ? of(table[key]) : absent;
-    } catch (error) {
-      if (!(error instanceof ValueFault)) throw error;
-      wrong(key, `${key} is not ${error.message}`);
-      return absent;
-    }
+    if (!Object.hasOwn(table, key)) return absent;
+    const value = readOr(
+      () => of(table[key]),
+      (wanted) => wrong(key, `${key} is not ${wanted}`),
+    );
+    return value ?? absent;
   };
   const tenants = take("tenants", readNames, null);
   const endpoints = take("endpoints", readEndpoints, null);

@@ -73,6 +73,17 @@ interface Kind<T> {
 /** The message says what the value should have been, as the end of "is not …". */
 export class ValueFault extends Error {}
 
+/** Returns undefined if the value does not fit, and calls `wrong` with what it should have been. */
+export function readOr<T>(read: () => T, wrong: (wanted: string) => void): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ValueFault)) throw error;
+    wrong(error.message);
+    return undefined;
+  }
+}
+
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const HOST = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 /** `postgres://user:password@host:port,host:port/database?…` */

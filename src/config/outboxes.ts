@@ -10,7 +10,7 @@ import {
 } from "../domain/outbox/outbox.ts";
 import { isTenant, DEFAULT_TENANT } from "../domain/id.ts";
 import { ALERT_TENANT } from "../domain/alert.ts";
-import { KINDS, ValueFault } from "./kinds.ts";
+import { KINDS, readOr, ValueFault } from "./kinds.ts";
 import type { Mistake } from "./mistake.ts";
 import { isTable, notSections, unknownField, type Table, type Where } from "./tables.ts";
 
@@ -89,21 +89,18 @@ class Reading {
       this.#mistake(given[1]?.[0] ?? "name", what, `Give one of ${PLACES}.`);
       return null;
     }
-    try {
+    const [key] = given[0]!;
+    const read = (): OutboxDatabase => {
       if (url !== undefined) {
-        const read = KINDS.store.read(url, {}, "");
-        if (read === "") throw new ValueFault('an address such as "postgres://webhookd@db1/shop"');
-        return { kind: "postgres", url: read };
+        const address = KINDS.store.read(url, {}, "");
+        if (address === "") throw new ValueFault('an address such as "postgres://webhookd@db1/shop"');
+        return { kind: "postgres", url: address };
       }
       const file = KINDS.path.read(urlFile ?? sqlite, {}, this.#folder);
       if (file === "") throw new ValueFault("the path of a file");
       return urlFile === undefined ? { kind: "sqlite", file } : { kind: "postgres", urlFile: file };
-    } catch (error) {
-      if (!(error instanceof ValueFault)) throw error;
-      const [key] = given[0]!;
-      this.#mistake(key, `${key} is not ${error.message}`);
-      return null;
-    }
+    };
+    return readOr(read, (wanted) => this.#mistake(key, `${key} is not ${wanted}`)) ?? null;
   }
 
   #tenant(): OutboxTenant | null {

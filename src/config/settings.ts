@@ -9,7 +9,7 @@ import { ConfigError, type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
 import { meantBy, readFileContent, unknownKey } from "./file.ts";
 import { ForeignFile, type ConfigInputs } from "./inputs.ts";
-import { fromText, ValueFault } from "./kinds.ts";
+import { fromText, readOr } from "./kinds.ts";
 import {
   DEFAULTS,
   holdsSecret,
@@ -76,14 +76,16 @@ export function readSettings(inputs: ConfigInputs, known: string | null = null):
     const name = nameOf(setting);
     const entry = given.get(name);
     if (entry === undefined) continue;
-    try {
-      values[name] = readSetting(setting, entry.raw, entry.folder);
-      origins.set(name, entry.where);
-    } catch (error) {
-      if (!(error instanceof ValueFault)) throw error;
-      mistakes.push(wrongValue(setting, entry, error.message));
+    const value = readOr(
+      () => readSetting(setting, entry.raw, entry.folder),
+      (wanted) => mistakes.push(wrongValue(setting, entry, wanted)),
+    );
+    if (value === undefined) {
       doubtful.add(name);
+      continue;
     }
+    values[name] = value;
+    origins.set(name, entry.where);
   }
   const settings = { ...DEFAULTS, ...values } as Settings;
   const isSure = (name: SettingName) => Object.hasOwn(values, name) || !doubtful.has(name);

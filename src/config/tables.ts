@@ -10,7 +10,7 @@ import type { TenantShare } from "../domain/time/timetable.ts";
 import { listed } from "../domain/wording.ts";
 import { type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
-import { KINDS, ValueFault } from "./kinds.ts";
+import { KINDS, readOr, ValueFault } from "./kinds.ts";
 
 export type Table = Readonly<Record<string, unknown>>;
 /** Returns the place of a path of keys in the file, which takes a search of the file. */
@@ -123,15 +123,11 @@ export function readEgressTenants(
     for (const key of Object.keys(table))
       if (!TENANT_FIELDS.some((field) => field === key))
         mistakes.push(unknownField(`[[${EGRESS_TENANTS}]]`, key, TENANT_FIELDS, place));
-    const read = <T>(key: TenantField, of: (value: unknown) => T): T | undefined => {
-      try {
-        return of(table[key]);
-      } catch (error) {
-        if (!(error instanceof ValueFault)) throw error;
-        mistakes.push({ where: place(key), what: `[[${EGRESS_TENANTS}]] ${key} is not ${error.message}.` });
-        return undefined;
-      }
-    };
+    const read = <T>(key: TenantField, of: (value: unknown) => T): T | undefined =>
+      readOr(
+        () => of(table[key]),
+        (wanted) => mistakes.push({ where: place(key), what: `[[${EGRESS_TENANTS}]] ${key} is not ${wanted}.` }),
+      );
     const names = read("names", readNames);
     const allowCidrs = read("allow_cidrs", (value) => KINDS.cidrs.read(value, {}, ""));
     if (names !== undefined && allowCidrs !== undefined) tenants.push({ names, allowCidrs });
@@ -195,12 +191,12 @@ export function readTenants(
         mistakes.push(unknownField(section, key, Object.keys(SHARE_FIELDS), place));
         continue;
       }
-      try {
-        given[key as ShareField] = KINDS.int.read(value, SHARE_FIELDS[key as ShareField], "");
-      } catch (error) {
-        if (!(error instanceof ValueFault)) throw error;
-        mistakes.push({ where: place(key), what: `${section} ${key} is not ${error.message}.` });
-      }
+      const field = key as ShareField;
+      const read = readOr(
+        () => KINDS.int.read(value, SHARE_FIELDS[field], ""),
+        (wanted) => mistakes.push({ where: place(key), what: `${section} ${key} is not ${wanted}.` }),
+      );
+      if (read !== undefined) given[field] = read;
     }
     const { weight = 1, rate_per_second: rate = 0, max_pending: maxPending = null } = given;
     tenants.set(name, { weight, ratePerSecond: rate === 0 ? null : rate, maxPending });
