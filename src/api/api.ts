@@ -1,5 +1,5 @@
 /** The API: a table of all routes, and the pipeline that every request passes through. */
-import { pooledRandom } from "../domain/id.ts";
+import { randomFillSync } from "node:crypto";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
 import { configurationRoutes } from "./daemon/configuration.ts";
@@ -103,4 +103,18 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
 /** Refuses a type as unknown only after checking that no other node has added it. */
 function routeWithLatestTypes(route: Route, catalogue: Catalogue): Route {
   return { ...route, handle: (call) => withLatestTypes(catalogue, () => route.handle(call)) };
+}
+
+/** Returns random bytes for ids from a pool, so that many ids need only one call to the generator. */
+function pooledRandom(): (length: number) => Uint8Array {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return (length) => {
+    if (used + length > pool.length) {
+      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
+  };
 }

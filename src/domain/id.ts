@@ -2,8 +2,6 @@
  * Ids, and the names of tenants. An id is a prefix, `_`, and 26 characters of lower-case Crockford base32. Ids sort as
  * text in the order of their creation.
  */
-import { randomFillSync } from "node:crypto";
-
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ANY = /^(?:ep|evt|dlv|att|job|key)_[0-9a-hjkmnp-tv-z]{26}$/;
 const BEGINNING = /^[0-9a-hjkmnp-tv-z]{6,25}$/;
@@ -13,20 +11,6 @@ const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/;
 export function newId(prefix: "ep" | "key" | "job" | "req", now: number, random: Uint8Array): string {
   if (random.length < 10) throw new RangeError("an id needs 10 random bytes");
   return `${prefix}_${encodeBase32(now, 10)}${encodeBytes(random.subarray(0, 10))}`;
-}
-
-/** Returns random bytes for ids from a pool, so that many ids need only one call to the generator. */
-export function pooledRandom(): (length: number) => Uint8Array {
-  let pool = Buffer.alloc(0);
-  let used = 0;
-  return (length) => {
-    if (used + length > pool.length) {
-      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
-      used = 0;
-    }
-    used += length;
-    return pool.subarray(used - length, used);
-  };
 }
 
 /**

@@ -8,10 +8,10 @@ import { Frame } from "./session/frame.tsx";
 import { dress } from "./session/dress.ts";
 import { tellHost, useHost } from "./session/embed.ts";
 import { Ended, Welcome } from "./session/gate.tsx";
-import { forgetKey, keepKey, takeKey } from "./session/key.ts";
-import { keepLeft, type Left, leftOf, readLeft } from "./session/left.ts";
-import { useHandedKeys } from "./session/renewal.ts";
-import { shownHash } from "./session/route.ts";
+import { forgetKey, keepKey, keptKey, takeKey } from "./session/key.ts";
+import { forgetLeft, keepLeft, type Left, leftOf, readLeft } from "./session/left.ts";
+import { scopeOf, useHandedKeys } from "./session/renewal.ts";
+import { go, shownHash } from "./session/route.ts";
 import { SessionContext, type Session } from "./session/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Screens } from "./screens.tsx";
@@ -50,7 +50,8 @@ export function App({ first }: { first: string | null }) {
   }, []);
   useLinks(open);
   useHost(open);
-  const is = stage.is === "open" && stage.hasEnded ? "ended" : stage.is;
+  const isRefused = stage.is === "empty" && stage.fault?.failure === "not_allowed";
+  const is = isRefused || (stage.is === "open" && stage.hasEnded) ? "ended" : stage.is;
   useEffect(() => {
     if (is === "open") tellHost({ portal: "ready" });
     if (is === "ended" || is === "left") tellHost({ portal: "ended" });
@@ -71,7 +72,7 @@ export function App({ first }: { first: string | null }) {
     case "opening":
       return <div className="opening" role="status" aria-label="Loading" />;
     case "open":
-      return <Opened key={idOf(stage.access)} {...stage} end={end} />;
+      return <Opened key={scopeOf(stage.portal)} {...stage} end={end} />;
   }
 }
 
@@ -101,7 +102,8 @@ function useOpening(stage: Stage, setStage: (stage: Stage) => void): void {
           (fault: ClientError) => {
             if (leaving.signal.aborted) return;
             const left = readLeft();
-            if (fault.failure === "not_allowed") forgetKey();
+            // A reload may try the same link again, but must not open an earlier one.
+            if (fault.failure === "not_allowed" || keptKey() !== key) forgetKey();
             setStage(fault.failure === "not_allowed" && left !== null ? { is: "left", left } : { is: "empty", fault });
           },
         ),
@@ -112,8 +114,14 @@ function useOpening(stage: Stage, setStage: (stage: Stage) => void): void {
 
 function opened(key: string, portal: Portal, access: Access = { url: BASE, key }): Stage {
   access.key = key;
-  if (portal.expires_at !== null) keepKey(key);
-  keepLeft(leftOf(portal));
+  if (portal.expires_at === null) {
+    // After a reload, somebody with such a key must be able to paste it again.
+    forgetKey();
+    forgetLeft();
+  } else {
+    keepKey(key);
+    keepLeft(leftOf(portal));
+  }
   dress(portal);
   return { is: "open", access, portal, hasEnded: false };
 }
@@ -124,7 +132,9 @@ type Open = Extract<Stage, { is: "open" }>;
 async function renew({ access, portal: before }: Open, key: string, setStage: (stage: Stage) => void): Promise<void> {
   try {
     const portal = await clientFor({ url: BASE, key }).call("getPortal");
-    const isSame = portal.tenant === before.tenant && String(portal.endpoints) === String(before.endpoints);
+    const isSame = scopeOf(portal) === scopeOf(before);
+    // The fragment may name an endpoint that this link does not show.
+    if (!isSame) go("");
     setStage(opened(key, portal, isSame ? access : undefined));
   } catch {
     // A link that does not work changes nothing: the session goes on, or has ended.
@@ -133,16 +143,6 @@ async function renew({ access, portal: before }: Open, key: string, setStage: (s
 
 function clientFor(access: Access): Client {
   return createClient(access, { version: "portal" });
-}
-
-const ids = new WeakMap<Access, number>();
-let lastId = 0;
-
-/** Another access gets screens of its own. */
-function idOf(access: Access): number {
-  const id = ids.get(access) ?? ++lastId;
-  ids.set(access, id);
-  return id;
 }
 
 function Opened({ access, portal, hasEnded, end }: Open & { end: () => void }) {

@@ -3,11 +3,11 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { App } from "./app.tsx";
-import { takeKey } from "./session/key.ts";
+import { keptKey, takeKey } from "./session/key.ts";
 import { applyTheme } from "./session/theme.ts";
 
 // Take the key before rendering, which may take a moment, so that it leaves the address bar at once.
-const key = takeKey();
+const key = takeKey() ?? keptKey();
 applyTheme();
 
 createRoot(document.getElementById("page")!).render(

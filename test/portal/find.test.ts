@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
       .getByText(/^order-1\d$/)
       .waitFor();
     await page
-      .getByRole("region", { name: "Request line and headers" })
+      .getByRole("region", { name: "Request line and main headers" })
       .getByText(/x-webhookd-delivery: dlv_/)
       .waitFor();
     await page.getByRole("button", { name: "Copy: the delivery's id" }).waitFor();

@@ -153,6 +153,21 @@ describe.skipIf(!hasChromium)("the page", () => {
     await outer.close();
   });
 
+  it("in a frame says that the link has ended if it was dead from the start, and takes another", async () => {
+    const { url, key_id: key } = await site.request("POST", "/v1/portal-links", { tenant: "default" });
+    await site.request("DELETE", `/v1/keys/${key}`);
+    const outer = await site.browser.newPage();
+    await outer.addInitScript("addEventListener('message', ({ data }) => (window.said ??= []).push(data))");
+    const framed = new URL(`/portal${new URL(url).hash}`, site.daemon.url).href;
+    await outer.goto(at("127.0.0.1", encodeURIComponent(framed)));
+    await outer.frameLocator("iframe").getByRole("heading", { name: "This link no longer works" }).waitFor();
+    await expect.poll(() => outer.evaluate("said.some(({ portal }) => portal === 'ended')")).toBe(true);
+    const message = JSON.stringify({ portal: "link", url: await site.link() });
+    await outer.evaluate(`document.querySelector("iframe").contentWindow.postMessage(${message}, "*")`);
+    await outer.frameLocator("iframe").getByRole("heading", { name: "Endpoints" }).waitFor();
+    await outer.close();
+  });
+
   it("shows an operator every tenant, or the one that is chosen, live too", async () => {
     const url = `${site.receiver.url}/acme`;
     const draft = { url, events: ["carbon.threshold"] };

@@ -2,6 +2,7 @@
 import { printDuration } from "../../config/units.ts";
 import { SIGNED_HEADERS } from "../../domain/endpoints/secret.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
+import { idPattern } from "../../domain/id.ts";
 import { listed } from "../../domain/wording.ts";
 import type { JsonObject } from "./json-schema.ts";
 
@@ -79,7 +80,7 @@ export const ENVELOPE: JsonObject = {
   type: "object",
   description: "Compact JSON with its keys in this order; nothing inside `data` is altered.",
   properties: {
-    id: { type: "string", pattern: "^evt_[0-9a-hjkmnp-tv-z]{26}$", description: "The same on every attempt." },
+    id: { type: "string", pattern: idPattern("evt").source, description: "The same on every attempt." },
     type: { type: "string" },
     created_at: { type: "string", format: "date-time" },
     data: { type: "object" },

@@ -1,11 +1,11 @@
 /** Lists deliveries, newest first: those to one endpoint, or to all of them. */
-import { useState } from "react";
 import type { Delivery, Endpoint } from "../../client/operations.ts";
 import { answerText, toneOf, wordOf } from "../delivery/words.ts";
 import { MissingEvent } from "../endpoint/missing-event.tsx";
 import { shortUrl } from "../endpoints/standing.ts";
-import { Button } from "../parts/button.tsx";
 import { Choices } from "../parts/choices.tsx";
+import { isNarrowedBy, NothingFound } from "../parts/find.tsx";
+import { Pages, useCursors } from "../parts/pages.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago, Until } from "../parts/time.tsx";
@@ -14,7 +14,7 @@ import { useFilters } from "../session/route.ts";
 import { useRead } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { Find } from "./find.tsx";
-import { isNarrowed, NAMES, queryOf, SHOWN, type Shown, shownOf } from "./search.ts";
+import { NAMES, queryOf, SHOWN, type Shown, shownOf } from "./search.ts";
 
 const WORDS = (Object.keys(SHOWN) as Shown[]).map((one) => [one, SHOWN[one][0]] as const);
 
@@ -48,15 +48,16 @@ export function Deliveries({ endpoint }: { endpoint: Endpoint | null }) {
         choose={(next) => set({ show: next === "all" ? "" : next })}
       />
       <Find />
-      <Found key={String(filters)} endpoint={endpoint} />
+      <Found endpoint={endpoint} />
       {endpoint !== null && <MissingEvent key={endpoint.id} endpoint={endpoint.id} />}
     </>
   );
 }
 
 function Found({ endpoint }: { endpoint: Endpoint | null }) {
-  const [filters, set] = useFilters();
-  const [cursors, setCursors] = useState<readonly string[]>([]);
+  const [filters] = useFilters();
+  const [cursors, setCursors] = useCursors();
+  const isNarrowed = isNarrowedBy(NAMES, filters);
   const query = { endpoint: endpoint?.id, limit: PAGE, cursor: cursors.at(-1), ...queryOf(filters) };
   const { value, fault, again } = useRead("listDeliveries", { query }, endpoint?.id ?? null);
   if (fault !== undefined && (value === undefined || fault.failure === "usage"))
@@ -65,26 +66,14 @@ function Found({ endpoint }: { endpoint: Endpoint | null }) {
   const isEmpty = value.data.length === 0 && value.next_cursor === null && cursors.length === 0;
   return (
     <>
-      {isEmpty && isNarrowed(filters) && (
-        <div className="empty slim">
-          <h2>Nothing was found</h2>
-          <p>No delivery fits all that is asked for above.</p>
-          <Button onClick={() => set(Object.fromEntries(NAMES.map((name) => [name, ""])))}>Clear</Button>
-        </div>
-      )}
-      {isEmpty && !isNarrowed(filters) && <None choice={shownOf(filters)} />}
+      {isEmpty && (isNarrowed ? <NothingFound what="delivery" /> : <None choice={shownOf(filters)} />)}
       {value.data.length > 0 && <Rows deliveries={value.data} isOfAll={endpoint === null} />}
       {value.searched !== undefined && value.searched.until !== null && (
         <p className="quiet" role="status">
-          Searched {value.searched.events.toLocaleString("en-US")} events so far. Older ones follow with “Older”.
+          Searched {value.searched.events.toLocaleString("en-US")} events so far. Choose “Older” to search further back.
         </p>
       )}
-      <nav className="pages" aria-label="Pages">
-        {cursors.length > 0 && <Button onClick={() => setCursors(cursors.slice(0, -1))}>Newer</Button>}
-        {value.next_cursor !== null && (
-          <Button onClick={() => setCursors([...cursors, value.next_cursor!])}>Older</Button>
-        )}
-      </nav>
+      <Pages cursors={cursors} set={setCursors} next={value.next_cursor} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** Turns the filters in the address into what the API is asked for. */
 import type { Query } from "../../client/client.ts";
+import { isId } from "../../domain/id.ts";
 
 export const SHOWN = {
   all: ["All", {}],
@@ -23,7 +24,7 @@ export function shownOf(filters: URLSearchParams): Shown {
 export function foundBy(text: string): Query {
   const typed = text.trim();
   if (typed === "") return {};
-  if (/^evt_[0-9a-z]{26}$/.test(typed)) return { event: typed };
+  if (isId("evt", typed)) return { event: typed };
   if (/^[\w$-]+(\.[\w$-]+)*:\S/.test(typed)) return { data: typed };
   return { publisher_id: typed };
 }
@@ -38,8 +39,4 @@ export function queryOf(filters: URLSearchParams): Query {
     since: value("since"),
     until: value("until"),
   };
-}
-
-export function isNarrowed(filters: URLSearchParams): boolean {
-  return NAMES.some((name) => filters.has(name));
 }

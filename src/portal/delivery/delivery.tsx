@@ -290,7 +290,7 @@ function Request({ delivery, endpoint, attempt, sent: { body, fault, again } }: 
   };
   return (
     <>
-      <p className="label">Request line and headers</p>
+      <p className="label">Request line and main headers</p>
       <Code
         text={headOf({
           delivery,
@@ -299,7 +299,7 @@ function Request({ delivery, endpoint, attempt, sent: { body, fault, again } }: 
           header: portal.signature_header,
           isStandard: portal.standard_webhooks,
         })}
-        label="Request line and headers"
+        label="Request line and main headers"
         copy={null}
       />
       <p className="quiet">

@@ -1,5 +1,6 @@
 /** Writes the line and the headers of a request. Whatever differs from attempt to attempt is described, and not made up. */
 import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
+import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 
 interface Sent {
   readonly delivery: Delivery;
@@ -14,7 +15,7 @@ interface Sent {
 
 export function headOf({ delivery, endpoint, attempt, header, isStandard }: Sent): string {
   const url = attempt?.url ?? endpoint?.url ?? "";
-  const hasStandard = isStandard || endpoint?.signatures.includes("ed25519") === true;
+  const hasStandard = isStandard || (endpoint !== undefined && needsPrivateKey(endpoint));
   return [
     `POST ${url}`,
     "content-type: application/json",
@@ -27,7 +28,7 @@ export function headOf({ delivery, endpoint, attempt, header, isStandard }: Sent
         ]
       : []),
     `x-webhookd-delivery: ${delivery.id}`,
-    `x-webhookd-attempt: ${attempt?.number ?? 1}`,
+    `x-webhookd-attempt: ${attempt?.number ?? "(the number of the attempt)"}`,
     ...(delivery.test ? ["x-webhookd-test: 1"] : []),
     ...Object.keys(endpoint?.headers ?? {}).map((name) => `${name}: (your own value)`),
   ].join("\n");

@@ -38,13 +38,13 @@ function Chart({ statistics }: { statistics: Statistics }) {
   const { series, attempts, duration_ms: took, step_seconds: step } = statistics;
   const [pointed, setPointed] = useState<number | null>(null);
   const text = `${counted(attempts.succeeded, "attempt", "attempts")} succeeded, ${attempts.failed.toLocaleString("en-US")} failed`;
-  const typical =
-    took.p50 === null ? "" : `; half took up to ${durationText(took.p50)}, 95 % up to ${durationText(took.p95!)}`;
   const at = (x: number, width: number) =>
     Math.min(series.length - 1, Math.max(0, Math.floor((x / width) * series.length)));
   return (
     <>
-      <p className="quiet number">{pointed === null ? `${text}${typical}.` : partText(series[pointed]!, step)}</p>
+      <p className="quiet number">
+        {pointed === null ? `${text}${tookText(took.p50, took.p95)}.` : partText(series[pointed]!, step)}
+      </p>
       <div
         className="charts"
         onPointerMove={({ clientX, currentTarget }) => {
@@ -137,8 +137,11 @@ function periodText({ at }: Part, step: number): string {
 
 function partText(part: Part, step: number): string {
   const { succeeded, failed, duration_p50_ms: p50, duration_p95_ms: p95 } = part;
-  const took = p50 === null ? "" : `; half took up to ${durationText(p50)}, 95 % up to ${durationText(p95!)}`;
-  return `${periodText(part, step)}: ${succeeded.toLocaleString("en-US")} succeeded, ${failed.toLocaleString("en-US")} failed${took}.`;
+  return `${periodText(part, step)}: ${succeeded.toLocaleString("en-US")} succeeded, ${failed.toLocaleString("en-US")} failed${tookText(p50, p95)}.`;
+}
+
+function tookText(p50: number | null, p95: number | null): string {
+  return p50 === null ? "" : `; half took up to ${durationText(p50)}, 95 % up to ${durationText(p95!)}`;
 }
 
 function Table({ series, step }: { series: readonly Part[]; step: number }) {

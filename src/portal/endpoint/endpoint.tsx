@@ -2,6 +2,7 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { typeNotes } from "../../client/type-notes.ts";
 import type { EndpointWithHealth } from "../../client/operations.ts";
+import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { Deliveries } from "../deliveries/deliveries.tsx";
 import { Activity } from "./activity.tsx";
 import { shortUrl, standingWords } from "../endpoints/standing.ts";
@@ -111,7 +112,7 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
             <At at={createdAt} />
           </dd>
         </div>
-        {endpoint.signatures.includes("ed25519") && (
+        {needsPrivateKey(endpoint) && (
           <div>
             <dt>Signatures</dt>
             <dd>{endpoint.signatures.includes("hmac") ? "HMAC and Ed25519" : "HMAC of the body, and Ed25519"}</dd>
@@ -165,7 +166,7 @@ function Parts({ endpoint, tab }: { endpoint: EndpointWithHealth; tab: Tab }) {
       <Tabs.List className="tab-list" aria-label="About this endpoint">
         {shown.map((one) => (
           <Tabs.Tab key={one} value={one} className="tab">
-            {one === "secret" && endpoint.signatures.includes("ed25519") ? "Signing keys" : WORDS[one]}
+            {one === "secret" && needsPrivateKey(endpoint) ? "Signing keys" : WORDS[one]}
           </Tabs.Tab>
         ))}
       </Tabs.List>

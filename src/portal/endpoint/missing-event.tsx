@@ -1,12 +1,11 @@
 /** Says why an event that is not in the list of deliveries did not arrive. */
 import { useState } from "react";
+import { isId } from "../../domain/id.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { useCall } from "../session/session.ts";
-
-const EVENT = /^evt_[0-9a-z]{26}$/;
 
 export function MissingEvent({ endpoint }: { endpoint: string }) {
   const [named, setNamed] = useState("");
@@ -16,7 +15,7 @@ export function MissingEvent({ endpoint }: { endpoint: string }) {
     act.run(async () => {
       setAnswer(null);
       const text = named.trim();
-      const found = EVENT.test(text) ? null : await call("listEvents", { query: { publisher_id: text, limit: 1 } });
+      const found = isId("evt", text) ? null : await call("listEvents", { query: { publisher_id: text, limit: 1 } });
       const id = found === null ? text : found.data[0]?.id;
       if (id === undefined) return setAnswer("There is no such event, or this link does not show it.");
       setAnswer((await call("explainEvent", { id, query: { endpoint } })).sentence);

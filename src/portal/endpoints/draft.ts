@@ -1,6 +1,7 @@
 /** An endpoint as it is filled in by a person. */
 import type { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
+import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { type FilterDraft, filterDraftOf, NO_FILTER, readingOf } from "../filter/draft.ts";
 
 export interface HeaderDraft {
@@ -30,7 +31,7 @@ export function draftOf({ url, events, filter, description, headers, signatures 
     filter: filterDraftOf(filter),
     description,
     headers: names.map((name) => ({ name, value: "", kept: true })),
-    ed25519: signatures.includes("ed25519"),
+    ed25519: needsPrivateKey({ signatures }),
   };
 }
 
@@ -59,7 +60,7 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
     }),
     ...(draft.description !== before.description && { description: draft.description }),
     ...(headers !== null && { headers }),
-    ...(draft.ed25519 !== before.signatures.includes("ed25519") && { signatures: signaturesOf(draft) }),
+    ...(draft.ed25519 !== needsPrivateKey(before) && { signatures: signaturesOf(draft) }),
   };
 }
 

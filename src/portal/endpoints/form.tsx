@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { flushSync } from "react-dom";
 import type { ClientError } from "../../client/error.ts";
 import type { Answers, Endpoint } from "../../client/operations.ts";
+import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { faultAt, readingOf, type FilterFault, type FilterReading } from "../filter/draft.ts";
 import { FilterField } from "../filter/filter-field.tsx";
 import { useAct, type Act } from "../parts/act.ts";
@@ -53,7 +54,7 @@ export function EditEndpoint({ id }: { id: string }) {
     await call("changeEndpoint", { id, body });
     say("Saved");
     // Ed25519 that was just chosen needs a public key in the receiver, and that tab shows the key.
-    go("signatures" in body && (body.signatures as string[]).includes("ed25519") ? `${id}/verify` : id);
+    go("signatures" in body && needsPrivateKey(body as Pick<Endpoint, "signatures">) ? `${id}/verify` : id);
   };
   return (
     <>
@@ -96,7 +97,7 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   };
   const refused = (pointer: string) => refusalOf(act.fault, pointer);
   const form = useRef<HTMLFormElement>(null);
-  // Whoever was refused begins at the first thing to mend.
+  // After a refusal, the focus moves to the first field to correct.
   useEffect(() => {
     if (act.fault) form.current?.querySelector<HTMLElement>(WRONG)?.focus();
   }, [act.fault]);
@@ -215,7 +216,7 @@ function AddedScreen({ added: { id, tenant, signing_secret: secret, signatures }
         its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only this once."}
       </p>
       <Code text={secret} label="Signing secret" />
-      {signatures.includes("ed25519") && (
+      {needsPrivateKey({ signatures }) && (
         <>
           <p>
             To verify the Ed25519 signatures it needs only this public key, which is no secret. It is the same for all

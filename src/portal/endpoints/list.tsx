@@ -1,11 +1,10 @@
 /** Lists all endpoints with their states. */
 import { isPattern } from "../../domain/events/pattern.ts";
-import { useState } from "react";
 import type { Query } from "../../client/client.ts";
 import type { Answers, ListedEndpoint } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
-import { useTyped } from "../deliveries/find.tsx";
-import { Button } from "../parts/button.tsx";
+import { Clear, FindSelect, FindText, FindType, isNarrowedBy, NothingFound } from "../parts/find.tsx";
+import { type Cursors, Pages, useCursors } from "../parts/pages.tsx";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Status } from "../parts/status.tsx";
@@ -15,21 +14,12 @@ import { useFilters } from "../session/route.ts";
 import { useCan, useRead, useSession } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { afterMessage } from "./row-changes.ts";
-import { shortUrl, standingWords } from "./standing.ts";
+import { shortUrl, STANDING_WORD, standingWords } from "./standing.ts";
 
 const PAGE = 20;
 
 const NAMES = ["find", "state", "type", "sort"] as const;
-const STATES = [
-  ["", "All"],
-  ["failing", "Failing"],
-  ["retrying", "Retrying"],
-  ["working", "Working"],
-  ["new", "New"],
-  ["untried", "Untried"],
-  ["disabled", "Disabled"],
-  ["damaged", "Damaged"],
-] as const;
+const STATES = [["", "All"], ...Object.entries(STANDING_WORD)] as const;
 const SORTS = [
   ["", "Newest first"],
   ["failing", "Most failures first"],
@@ -39,15 +29,12 @@ const SORTS = [
 
 export function EndpointList() {
   const { portal } = useSession();
-  const [filters, set] = useFilters();
-  const [place, setPlace] = useState<Place>({ of: "", cursors: [] });
+  const [filters] = useFilters();
+  const [cursors, setCursors] = useCursors();
   useTitle("Endpoints");
   const mayAdd = useCan("manage") && portal.endpoints === null;
-  const of = String(filters);
-  // Other filters begin at the first page.
-  const cursors = place.of === of ? place.cursors : [];
   const { value, fault, again } = useRead("listEndpoints", { query: queryOf(filters, cursors) }, null, afterMessage);
-  const isNarrowed = NAMES.some((name) => filters.has(name));
+  const isNarrowed = isNarrowedBy(NAMES, filters);
   const isEmpty = value?.data.length === 0 && cursors.length === 0 && value.next_cursor === null;
   if (isEmpty && !isNarrowed) return <NoEndpoints mayAdd={mayAdd} />;
   return (
@@ -61,16 +48,10 @@ export function EndpointList() {
         )}
       </div>
       <div className="stack">
-        <Tools filters={filters} set={set} />
+        <Tools />
         {value === undefined && (fault === undefined ? <Loading lines={5} /> : <Trouble fault={fault} again={again} />)}
         {value !== undefined && <Summary list={value} isNarrowed={isNarrowed} />}
-        {isEmpty && (
-          <div className="empty slim">
-            <h2>Nothing was found</h2>
-            <p>No endpoint fits all that is asked for above.</p>
-            <Button onClick={() => set(Object.fromEntries(NAMES.map((name) => [name, ""])))}>Clear</Button>
-          </div>
-        )}
+        {isEmpty && <NothingFound what="endpoint" />}
         {value !== undefined && value.data.length > 0 && (
           <ul className="card endpoints">
             {value.data.map((endpoint) => (
@@ -81,21 +62,15 @@ export function EndpointList() {
         <Pages
           words={filters.has("sort") ? ["Previous", "Next"] : ["Newer", "Older"]}
           cursors={cursors}
+          set={setCursors}
           next={value?.next_cursor ?? null}
-          go={(to) => setPlace({ of, cursors: to })}
         />
       </div>
     </>
   );
 }
 
-interface Place {
-  /** The filters that the cursors belong to. */
-  readonly of: string;
-  readonly cursors: readonly string[];
-}
-
-function queryOf(filters: URLSearchParams, cursors: readonly string[]): Query {
+function queryOf(filters: URLSearchParams, cursors: Cursors): Query {
   const asked = (name: string) => filters.get(name) ?? undefined;
   return {
     limit: PAGE,
@@ -107,27 +82,6 @@ function queryOf(filters: URLSearchParams, cursors: readonly string[]): Query {
     include: "health,recent,failing",
     total: true,
   };
-}
-
-interface PagesProps {
-  readonly words: readonly [before: string, next: string];
-  readonly cursors: readonly string[];
-  readonly next: string | null;
-  readonly go: (cursors: readonly string[]) => void;
-}
-
-function Pages({ words: [before, after], cursors, next, go }: PagesProps) {
-  return (
-    <nav className="pages" aria-label="Pages">
-      {cursors.length > 0 && <Button onClick={() => go(cursors.slice(0, -1))}>{before}</Button>}
-      {next !== null && <Button onClick={() => go([...cursors, next])}>{after}</Button>}
-    </nav>
-  );
-}
-
-interface ToolsProps {
-  readonly filters: URLSearchParams;
-  readonly set: (changes: Readonly<Record<string, string>>) => void;
 }
 
 /** Says how many fail of all endpoints, whatever is shown. */
@@ -154,38 +108,14 @@ function Summary({
   );
 }
 
-function Tools({ filters, set }: ToolsProps) {
-  const [typed, type] = useTyped("find");
-  const types = useRead("listEventTypes", {}, NONE).value?.data ?? [];
-  const select = (name: string, label: string, options: readonly (readonly [value: string, word: string])[]) => (
-    <label>
-      <span className="quiet">{label}</span>
-      <select value={filters.get(name) ?? ""} onChange={({ target }) => set({ [name]: target.value })}>
-        {options.map(([value, word]) => (
-          <option key={value} value={value}>
-            {word}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+function Tools() {
   return (
     <div className="find">
-      <label className="wide">
-        <span className="quiet">Find</span>
-        <input
-          type="search"
-          placeholder="Part of a URL, a description or an id"
-          autoComplete="off"
-          spellCheck={false}
-          maxLength={256}
-          value={typed}
-          onChange={({ target }) => type(target.value)}
-        />
-      </label>
-      {select("state", "State", STATES)}
-      {select("type", "Event type", [["", "All"], ...types.map(({ name }) => [name, name] as const)])}
-      {select("sort", "Order", SORTS)}
+      <FindText placeholder="Part of a URL, a description or an id" />
+      <FindSelect name="state" label="State" options={STATES} />
+      <FindType />
+      <FindSelect name="sort" label="Order" options={SORTS} />
+      <Clear names={NAMES} />
     </div>
   );
 }

@@ -1,8 +1,20 @@
 /** Words for the state of an endpoint. */
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { standingOfEndpoint } from "../../client/standing.ts";
+import type { Standing } from "../../domain/endpoints/standing.ts";
 import { counted } from "../../domain/wording.ts";
 import type { Tone } from "../parts/status.tsx";
+
+/** In the order in which they are offered to choose from. */
+export const STANDING_WORD: Readonly<Record<Standing, string>> = {
+  failing: "Failing",
+  retrying: "Retrying",
+  working: "Working",
+  new: "New",
+  untried: "Untried",
+  disabled: "Disabled",
+  damaged: "Damaged",
+};
 
 export interface StandingWords {
   readonly tone: Tone;
@@ -14,29 +26,31 @@ export interface StandingWords {
 export function standingWords(endpoint: EndpointWithHealth): StandingWords {
   const { disabled_reason: reason, health } = endpoint;
   const row = counted(health.consecutive_failures, "attempt has", "attempts in a row have");
-  switch (standingOfEndpoint(endpoint)) {
+  const standing = standingOfEndpoint(endpoint);
+  const word = STANDING_WORD[standing];
+  switch (standing) {
     case "damaged":
-      return { tone: "bad", word: "Damaged", more: "Some of its settings must be entered again." };
+      return { tone: "bad", word, more: "Some of its settings must be entered again." };
     case "disabled":
       return {
         tone: "off",
-        word: "Disabled",
+        word,
         more: [WHY[reason ?? "asked"], heldText(health.held)].filter(Boolean).join(" "),
       };
     case "failing":
-      return { tone: "bad", word: "Failing", more: `${row} failed.` };
+      return { tone: "bad", word, more: `${row} failed.` };
     case "retrying":
-      return { tone: "warn", word: "Retrying", more: `${row} failed.` };
+      return { tone: "warn", word, more: `${row} failed.` };
     case "new":
-      return { tone: "wait", word: "New", more: "No event has been sent to it yet. Test events do not count." };
+      return { tone: "wait", word, more: "No event has been sent to it yet. Test events do not count." };
     case "untried":
       return {
         tone: "wait",
-        word: "Untried",
+        word,
         more: "Its latest attempt failed, and none has been made since it was enabled again.",
       };
     case "working":
-      return { tone: "good", word: "Working", more: "" };
+      return { tone: "good", word, more: "" };
   }
 }
 

@@ -1,6 +1,7 @@
 /** Shows the signing secret of an endpoint, and replaces it without a failure in between. */
 import { useState } from "react";
 import type { Endpoint, SigningSecrets } from "../../client/operations.ts";
+import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Code } from "../parts/code.tsx";
@@ -32,7 +33,7 @@ export function Secrets({ endpoint }: { endpoint: Endpoint }) {
       ) : (
         <Rotating endpoint={endpoint} switchesAt={switchesAt} secrets={secrets} set={setSecrets} />
       )}
-      {endpoint.signatures.includes("ed25519") && <KeyRotation tenant={endpoint.tenant} />}
+      {needsPrivateKey(endpoint) && <KeyRotation tenant={endpoint.tenant} />}
     </div>
   );
 }

@@ -4,7 +4,7 @@
  */
 import { after, now } from "./clock.ts";
 
-/** A daemon that does not say how long. */
+/** The pause if the daemon does not say how long. */
 const UNSAID_MS = 2000;
 const LONGEST_MS = 60_000;
 

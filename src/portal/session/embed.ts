@@ -6,20 +6,20 @@ import { useEffect } from "react";
 import { isFramed } from "./back-link.tsx";
 
 /** Sent to the page around the frame. */
-export type FromPortal =
+type FromPortal =
   /** The customer sees the page. */
   | { readonly portal: "ready" }
   /** The height of all of it, in CSS pixels. */
   | { readonly portal: "height"; readonly height: number }
   /** The link ends soon. Answer with another one. */
   | { readonly portal: "expiring"; readonly expires_at: string }
-  /** The link has ended. Another one goes on with the same screen. */
+  /** The link has ended, or did not work from the start. Another one goes on with the same screen. */
   | { readonly portal: "ended" }
-  /** The customer went to another screen; `path` is what comes after the `#` of the address. */
+  /** The customer went to another screen, or changed a filter; `path` is what comes after the `#` of the address. */
   | { readonly portal: "navigate"; readonly path: string };
 
 /** Sent by the page around the frame. */
-export interface ToPortal {
+interface ToPortal {
   readonly portal: "link";
   /** The `url` of a new link for the same tenant. */
   readonly url: string;

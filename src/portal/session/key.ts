@@ -9,16 +9,16 @@
 const PLACE = "webhookd.key";
 const KEY = /^#(whk_[A-Za-z0-9_-]+)$/;
 
-/** `path` is the fragment that takes the place of the key. */
+/** Takes the key out of the address. `path` is the fragment that takes its place. */
 export function takeKey(path = "#/"): string | null {
   const given = KEY.exec(location.hash)?.[1];
-  if (given === undefined) return read();
+  if (given === undefined) return null;
   history.replaceState(null, "", `${location.pathname}${location.search}${path}`);
-  forgetKey();
   return given;
 }
 
-function read(): string | null {
+/** Returns the key that a reload goes on with. */
+export function keptKey(): string | null {
   try {
     return sessionStorage.getItem(PLACE);
   } catch {

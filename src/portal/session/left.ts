@@ -3,12 +3,12 @@
  */
 import type { Portal } from "../../client/operations.ts";
 
-export type Left = Pick<Portal, "tenant" | "name" | "return_url" | "expires_at">;
+export type Left = Pick<Portal, "tenant" | "endpoints" | "name" | "return_url" | "expires_at">;
 
 const PLACE = "webhookd.left";
 
-export function leftOf({ tenant, name, return_url, expires_at }: Portal): Left {
-  return { tenant, name, return_url, expires_at };
+export function leftOf({ tenant, endpoints, name, return_url, expires_at }: Portal): Left {
+  return { tenant, endpoints, name, return_url, expires_at };
 }
 
 export function keepLeft(left: Left): void {
@@ -25,5 +25,13 @@ export function readLeft(): Left | null {
     return text === null ? null : (JSON.parse(text) as Left);
   } catch {
     return null;
+  }
+}
+
+export function forgetLeft(): void {
+  try {
+    sessionStorage.removeItem(PLACE);
+  } catch {
+    // See above.
   }
 }

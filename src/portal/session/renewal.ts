@@ -10,8 +10,12 @@ import type { Left } from "./left.ts";
 /** The page warns this long before a link ends. */
 export const SOON_MS = 5 * 60_000;
 
-interface Message {
-  readonly tenant: string;
+/** A link of the same scope goes on with the same screens. */
+export function scopeOf({ tenant, endpoints }: Pick<Portal, "tenant" | "endpoints">): string {
+  return `${tenant} ${endpoints?.toSorted().join() ?? "*"}`;
+}
+
+interface Message extends Pick<Portal, "tenant" | "endpoints" | "expires_at"> {
   readonly key: string;
 }
 
@@ -32,15 +36,20 @@ export function useHandedKeys(open: (key: string) => void, needy: Needy): (key: 
   }, [open]);
   return useCallback((key: string) => {
     const { current } = latest;
-    if (current !== null && "portal" in current)
-      channel.current?.postMessage({ tenant: current.portal.tenant, key } satisfies Message);
+    if (current === null || !("portal" in current)) return;
+    const { tenant, endpoints, expires_at } = current.portal;
+    channel.current?.postMessage({ tenant, endpoints, expires_at, key } satisfies Message);
   }, []);
 }
 
-function needs(needy: Needy, { tenant, key }: Message): boolean {
-  if (needy === null || typeof key !== "string") return false;
-  if ("left" in needy) return needy.left.tenant === tenant;
+function needs(needy: Needy, message: Message): boolean {
+  if (needy === null || typeof message.key !== "string") return false;
+  if ("left" in needy) return scopeOf(needy.left) === scopeOf(message);
   const { portal, hasEnded } = needy;
-  const endsSoon = portal.expires_at !== null && Date.parse(portal.expires_at) - now() < SOON_MS;
-  return portal.tenant === tenant && (hasEnded || endsSoon);
+  if (scopeOf(portal) !== scopeOf(message)) return false;
+  if (hasEnded) return true;
+  if (portal.expires_at === null || message.expires_at === null) return false;
+  const ends = Date.parse(portal.expires_at);
+  // Without the second condition, two tabs would swap their keys for ever.
+  return ends - now() < SOON_MS && Date.parse(message.expires_at) > ends;
 }

@@ -1,4 +1,4 @@
-/** Light or dark: as the address asks for with `?theme=`, because a host's page may differ from the system; else as the system is. */
+/** Applies the theme that `?theme=` asks for, or else the theme of the system. */
 
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 

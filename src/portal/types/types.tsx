@@ -2,9 +2,9 @@
 import { useState } from "react";
 import type { EventType } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
-import { useTyped } from "../deliveries/find.tsx";
 import { shortUrl } from "../endpoints/standing.ts";
 import { Code } from "../parts/code.tsx";
+import { FindText, NothingFound } from "../parts/find.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Deprecated } from "../parts/status.tsx";
 import { NONE } from "../server/reads.ts";
@@ -17,7 +17,6 @@ const SOME = 20;
 export function TypeCatalogue() {
   useTitle("Event types");
   const [filters] = useFilters();
-  const [typed, type] = useTyped("find");
   const { value, fault, again } = useRead("listEventTypes", {}, NONE);
   if (value === undefined) return fault === undefined ? <Loading lines={6} /> : <Trouble fault={fault} again={again} />;
   const text = (filters.get("find") ?? "").toLowerCase();
@@ -29,27 +28,21 @@ export function TypeCatalogue() {
       </div>
       <div className="stack">
         <div className="find">
-          <label className="wide">
-            <span className="quiet">Find</span>
-            <input
-              type="search"
-              placeholder="Part of a name or a description"
-              autoComplete="off"
-              spellCheck={false}
-              value={typed}
-              onChange={({ target }) => type(target.value)}
-            />
-          </label>
+          <FindText placeholder="Part of a name or a description" />
         </div>
         <p className="quiet" role="status">
           {counted(found.length, "event type", "event types")}
           {text !== "" && " found"}
         </p>
-        <ul className="types card" hidden={found.length === 0}>
-          {found.map((one) => (
-            <Type key={one.name} type={one} />
-          ))}
-        </ul>
+        {found.length === 0 ? (
+          <NothingFound what="event type" />
+        ) : (
+          <ul className="types card">
+            {found.map((one) => (
+              <Type key={one.name} type={one} />
+            ))}
+          </ul>
+        )}
       </div>
     </>
   );

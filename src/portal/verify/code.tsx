@@ -1,6 +1,7 @@
 /** Shows how a receiver verifies requests, in six languages, by either signature with the secret or by the public key. */
 import { useState } from "react";
 import type { Endpoint } from "../../client/operations.ts";
+import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { Choices } from "../parts/choices.tsx";
 import { Code } from "../parts/code.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
@@ -30,7 +31,7 @@ export function VerifyingCode({ endpoint }: { endpoint: Endpoint }) {
   const { signature_header: header, standard_webhooks: isStandardSent } = useSession().portal;
   // The first one that this endpoint gets: the public key where it chose it, else the signature with a timestamp.
   const secret = isStandardSent && endpoint.signatures.includes("hmac") ? "standard" : "hmac";
-  const method = chosen ?? (endpoint.signatures.includes("ed25519") ? "ed25519" : secret);
+  const method = chosen ?? (needsPrivateKey(endpoint) ? "ed25519" : secret);
   const [language, setLanguage] = useState(LANGUAGES[0]![0]);
   const name = LANGUAGES.find(([extension]) => extension === language)![1];
   const methods: readonly (readonly [Method, string])[] = [
@@ -81,7 +82,7 @@ function ByPublicKey({ endpoint }: { endpoint: Endpoint }) {
         <code>webhook-id</code>, <code>webhook-timestamp</code> and the raw body, joined by dots. Your receiver needs
         only the public key, with which nobody can make a signature.
       </p>
-      {endpoint.signatures.includes("ed25519") ? (
+      {needsPrivateKey(endpoint) ? (
         <PublicKeys tenant={endpoint.tenant} />
       ) : (
         <p className="alert wait">

@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+import type { Delivery, Endpoint } from "../../src/client/operations.ts";
+import { headOf } from "../../src/portal/delivery/request-head.ts";
+
+const delivery = { id: "dlv_1", event: "evt_1", test: false } as Delivery;
+const endpoint = { url: "https://example.com/", headers: {}, signatures: ["hmac"] } as unknown as Endpoint;
+const head = (more: object) =>
+  headOf({ delivery, endpoint, attempt: undefined, header: "X-Service-Signature", isStandard: false, ...more });
+
+describe("the head of a request", () => {
+  it("has the number of the attempt, and makes none up where there was no attempt yet", () => {
+    expect(head({ attempt: { url: endpoint.url, number: 3 } })).toMatch(/^x-webhookd-attempt: 3$/m);
+    expect(head({})).not.toMatch(/x-webhookd-attempt: \d/);
+  });
+
+  it("has the headers of Standard Webhooks if the daemon sends them, or the endpoint chose Ed25519", () => {
+    expect(head({})).not.toContain("webhook-signature");
+    expect(head({ isStandard: true })).toContain("webhook-signature");
+    expect(head({ endpoint: { ...endpoint, signatures: ["hmac", "ed25519"] } })).toContain("webhook-signature");
+  });
+});
