@@ -78,6 +78,30 @@ const MORE: readonly Screen[] = [
     shows: "JSON Schema of its data",
   },
   { name: "edit", title: "", path: ({ endpoint }) => `${endpoint}/edit`, shows: "Edit the endpoint" },
+  {
+    name: "all settings",
+    title: "",
+    path: ({ endpoint }) => `${endpoint}/edit`,
+    act: (page) => page.getByText("Limits, an id of your own, metadata").click(),
+    shows: "Requests at once",
+  },
+  {
+    name: "what it missed",
+    title: "",
+    path: ({ endpoint }) => `${endpoint}/replays`,
+    async act(page) {
+      await page.getByRole("button", { name: "Send what it missed" }).click();
+      await page.getByLabel("Events that were never sent here since").selectOption("a time of your own…");
+    },
+    shows: "It missed nothing in this period.",
+  },
+  {
+    name: "a secret of their own",
+    title: "",
+    path: () => `${signed}/secret`,
+    act: (page) => page.getByText("Use a secret of your own").click(),
+    shows: "If this is empty, we make one.",
+  },
   ...["Disable", "Delete"].map((name) => ({
     name: name.toLowerCase(),
     title: "",

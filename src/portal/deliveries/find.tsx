@@ -1,6 +1,7 @@
 /** The fields that find deliveries: by any id, a field of the data, the type, the error and the time. */
 import { ATTEMPT_ERRORS, causeText } from "../../domain/deliveries/attempt.ts";
 import { Clear, FindSelect, FindText, FindType } from "../parts/find.tsx";
+import { InstantField } from "../parts/instant-field.tsx";
 import { useFilters } from "../session/route.ts";
 import { NAMES } from "./search.ts";
 
@@ -25,22 +26,7 @@ export function Find() {
 
 function Instant({ name, label }: { name: string; label: string }) {
   const [filters, set] = useFilters();
-  const said = filters.get(name);
-  const change = (local: string) => {
-    const time = new Date(local).getTime();
-    set({ [name]: Number.isNaN(time) ? "" : new Date(time).toISOString() });
-  };
   return (
-    <label>
-      <span className="quiet">{label}</span>
-      <input type="datetime-local" value={localOf(said)} onChange={({ target }) => change(target.value)} />
-    </label>
+    <InstantField label={label} instant={filters.get(name)} change={(instant) => set({ [name]: instant ?? "" })} />
   );
-}
-
-/** The field shows the reader's own time zone. */
-function localOf(instant: string | null): string {
-  const time = instant === null ? Number.NaN : Date.parse(instant);
-  if (Number.isNaN(time)) return "";
-  return new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -69,8 +69,7 @@ function Back() {
 
 function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
   const [mayManage, mayReplay] = [useCan("manage"), useCan("replay")];
-  const standing = standingWords(endpoint);
-  const { description, events, filter, health, created_at: createdAt } = endpoint;
+  const { description } = endpoint;
   return (
     <div className="head">
       <div className="title">
@@ -95,31 +94,67 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
           {mayManage && <Switching endpoint={endpoint} />}
         </div>
       </div>
-      <dl className="facts">
+      <Facts endpoint={endpoint} />
+    </div>
+  );
+}
+
+function Facts({ endpoint }: { endpoint: EndpointWithHealth }) {
+  const standing = standingWords(endpoint);
+  const { events, filter, health, created_at: createdAt, uid, metadata } = endpoint;
+  return (
+    <dl className="facts">
+      <div>
+        <dt>Now</dt>
+        <dd className="with-status">
+          <Status tone={standing.tone}>{standing.word}</Status> <span className="quiet">{standing.more}</span>
+        </dd>
+      </div>
+      <div>
+        <dt>Last success</dt>
+        <dd>{health.last_success_at === null ? "never" : <Ago at={health.last_success_at} />}</dd>
+      </div>
+      <div>
+        <dt>Added</dt>
+        <dd>
+          <At at={createdAt} />
+        </dd>
+      </div>
+      {needsPrivateKey(endpoint) && (
         <div>
-          <dt>Now</dt>
-          <dd className="with-status">
-            <Status tone={standing.tone}>{standing.word}</Status> <span className="quiet">{standing.more}</span>
-          </dd>
+          <dt>Signatures</dt>
+          <dd>{endpoint.signatures.includes("hmac") ? "HMAC and Ed25519" : "HMAC of the body, and Ed25519"}</dd>
         </div>
+      )}
+      <Limits endpoint={endpoint} />
+      {uid !== null && (
         <div>
-          <dt>Last success</dt>
-          <dd>{health.last_success_at === null ? "never" : <Ago at={health.last_success_at} />}</dd>
-        </div>
-        <div>
-          <dt>Added</dt>
+          <dt>Your own id</dt>
           <dd>
-            <At at={createdAt} />
+            <code>{uid}</code>
           </dd>
         </div>
-        {needsPrivateKey(endpoint) && (
-          <div>
-            <dt>Signatures</dt>
-            <dd>{endpoint.signatures.includes("hmac") ? "HMAC and Ed25519" : "HMAC of the body, and Ed25519"}</dd>
-          </div>
-        )}
-        <Chosen events={events} filter={filter} />
-      </dl>
+      )}
+      <Chosen events={events} filter={filter} />
+      {Object.keys(metadata).length > 0 && (
+        <div className="wide">
+          <dt>Metadata</dt>
+          <dd>
+            <code>{JSON.stringify(metadata)}</code>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function Limits({ endpoint: { rate_per_second: rate, max_in_flight: atOnce } }: { endpoint: EndpointWithHealth }) {
+  if (rate === null && atOnce === null) return null;
+  const limits = [rate !== null && `${rate} requests per second`, atOnce !== null && `${atOnce} at once`];
+  return (
+    <div>
+      <dt>At most</dt>
+      <dd>{limits.filter(Boolean).join(", ")}</dd>
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import type { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
+import { metadataPatch, metadataText } from "./metadata.ts";
 import { type FilterDraft, filterDraftOf, NO_FILTER, readingOf } from "../filter/draft.ts";
 
 export interface HeaderDraft {
@@ -19,11 +20,29 @@ export interface Draft {
   readonly headers: readonly HeaderDraft[];
   /** True to sign requests with the tenant's private key too. */
   readonly ed25519: boolean;
+  /** The texts for the requests per second, and for those at once. Empty for no limit. */
+  readonly rate: string;
+  readonly atOnce: string;
+  readonly uid: string;
+  /** JSON. Empty for none. */
+  readonly metadata: string;
 }
 
-export const EMPTY: Draft = { url: "", events: [], filter: NO_FILTER, description: "", headers: [], ed25519: false };
+export const EMPTY: Draft = {
+  url: "",
+  events: [],
+  filter: NO_FILTER,
+  description: "",
+  headers: [],
+  ed25519: false,
+  rate: "",
+  atOnce: "",
+  uid: "",
+  metadata: "",
+};
 
-export function draftOf({ url, events, filter, description, headers, signatures }: Endpoint): Draft {
+export function draftOf(endpoint: Endpoint): Draft {
+  const { url, events, filter, description, headers, uid, metadata } = endpoint;
   const names = Object.keys(headers);
   return {
     url,
@@ -31,7 +50,11 @@ export function draftOf({ url, events, filter, description, headers, signatures 
     filter: filterDraftOf(filter),
     description,
     headers: names.map((name) => ({ name, value: "", kept: true })),
-    ed25519: needsPrivateKey({ signatures }),
+    ed25519: needsPrivateKey(endpoint),
+    rate: String(endpoint.rate_per_second ?? ""),
+    atOnce: String(endpoint.max_in_flight ?? ""),
+    uid: uid ?? "",
+    metadata: metadataText(metadata),
   };
 }
 
@@ -49,6 +72,7 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
       ...(description !== "" && { description }),
       ...(headers !== null && { headers }),
       ...(draft.ed25519 && { signatures: signaturesOf(draft) }),
+      ...moreOf(draft, NOTHING_MORE),
     };
   }
   const sameEvents = [...before.events].toSorted().join() === [...draft.events].toSorted().join();
@@ -61,7 +85,33 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
     ...(draft.description !== before.description && { description: draft.description }),
     ...(headers !== null && { headers }),
     ...(draft.ed25519 !== needsPrivateKey(before) && { signatures: signaturesOf(draft) }),
+    ...moreOf(draft, before),
   };
+}
+
+type More = Pick<Endpoint, "rate_per_second" | "max_in_flight" | "uid" | "metadata">;
+
+const NOTHING_MORE: More = { rate_per_second: null, max_in_flight: null, uid: null, metadata: {} };
+
+function moreOf(draft: Draft, before: More): object {
+  const rate = numberOf(draft.rate);
+  const atOnce = numberOf(draft.atOnce);
+  const uid = draft.uid.trim() || null;
+  const metadata = metadataPatch(before.metadata, draft.metadata);
+  return {
+    ...(rate !== before.rate_per_second && { rate_per_second: rate }),
+    ...(atOnce !== before.max_in_flight && { max_in_flight: atOnce }),
+    ...(uid !== before.uid && { uid }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}
+
+/** Returns a text that is no number as it is, so that the daemon refuses it and says why. */
+function numberOf(text: string): number | string | null {
+  const typed = text.trim();
+  if (typed === "") return null;
+  const number = Number(typed);
+  return Number.isFinite(number) ? number : typed;
 }
 
 /** The filter as compact JSON. Null takes every event. */

@@ -12,11 +12,14 @@ import { useNotice } from "../parts/notice.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Code } from "../parts/code.tsx";
 import { go } from "../session/route.ts";
-import { faultText, useCall, useCan, useRead, useSession } from "../session/session.ts";
+import { faultText, inTenant, useCall, useCan, useSession } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
 import { HeadersField } from "./headers-field.tsx";
+import { metadataFault } from "./metadata.ts";
+import { MoreField } from "./more-field.tsx";
 import { SignaturesField } from "./signatures-field.tsx";
+import { TextField } from "./text-field.tsx";
 import { TypesField } from "./types-field.tsx";
 import { UrlField } from "./url-field.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
@@ -45,7 +48,7 @@ export function AddEndpoint() {
 }
 
 export function EditEndpoint({ id }: { id: string }) {
-  const { value, fault } = useRead("getEndpoint", { id }, id);
+  const { value, fault } = useEndpointNow(id);
   const call = useCall();
   const say = useNotice();
   useTitle("Edit the endpoint");
@@ -66,6 +69,21 @@ export function EditEndpoint({ id }: { id: string }) {
   );
 }
 
+/** Asks again, because what is kept may be older than the last change, and the form would then undo it or miss it. */
+function useEndpointNow(id: string): { readonly value?: Endpoint; readonly fault?: ClientError } {
+  const { client, tenant } = useSession();
+  const [answer, setAnswer] = useState<{ readonly value?: Endpoint; readonly fault?: ClientError }>({});
+  useEffect(() => {
+    const leaving = new AbortController();
+    client.call("getEndpoint", inTenant({ id, signal: leaving.signal }, tenant)).then(
+      (value) => setAnswer({ value }),
+      (fault: ClientError) => leaving.signal.aborted || setAnswer({ fault }),
+    );
+    return () => leaving.abort();
+  }, [client, tenant, id]);
+  return answer;
+}
+
 interface FormProps {
   readonly before: Endpoint | null;
   readonly word: string;
@@ -79,23 +97,19 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   const [first] = useState(before);
   const [draft, setDraft] = useState<Draft>(first === null ? EMPTY : draftOf(first));
   const act = useAct();
-  const mayHeaders = useCan("secrets");
-  const { portal, tenant: chosenTenant } = useSession();
-  const tenant = first?.tenant ?? chosenTenant ?? (portal.tenant === "*" ? "default" : portal.tenant);
   const reading = readingOf(draft.filter);
   const [isTried, setTried] = useState(false);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (reading.faults.length > 0) {
+    if (reading.faults.length > 0 || metadataFault(draft.metadata) !== undefined) {
       flushSync(() => setTried(true));
-      event.currentTarget.querySelector<HTMLElement>('.filter [aria-invalid="true"]')?.focus();
+      event.currentTarget.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
       return;
     }
     setTried(false);
     unawaited(act.run(() => send(bodyOf(draft, first))));
   };
-  const refused = (pointer: string) => refusalOf(act.fault, pointer);
   const form = useRef<HTMLFormElement>(null);
   // After a refusal, the focus moves to the first field to correct.
   useEffect(() => {
@@ -103,19 +117,50 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   }, [act.fault]);
   return (
     <form className="sheet" noValidate onSubmit={submit} ref={form}>
+      <Fields {...{ draft, first, reading, isTried, change }} fault={act.fault} />
+      <Ending act={act} word={word} cancel={cancel} />
+    </form>
+  );
+}
+
+const WRONG = '[aria-invalid="true"], [role="alert"]';
+
+interface FieldsProps {
+  readonly draft: Draft;
+  /** The endpoint before the change. Null for a new one. */
+  readonly first: Endpoint | null;
+  readonly reading: FilterReading;
+  /** True once the form could not be sent because of its own mistakes. */
+  readonly isTried: boolean;
+  readonly fault: ClientError | undefined;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+function Fields({ draft, first, reading, isTried, fault, change }: FieldsProps) {
+  const mayHeaders = useCan("secrets");
+  const { portal, tenant: chosenTenant } = useSession();
+  const tenant = first?.tenant ?? chosenTenant ?? (portal.tenant === "*" ? "default" : portal.tenant);
+  const refused = (pointer: string) => refusalOf(fault, pointer);
+  return (
+    <>
       <UrlField url={draft.url} before={first} refusal={refused("/url")} change={(url) => change({ url })} />
       <TypesField chosen={draft.events} refusal={refused("/events")} change={(events) => change({ events })} />
       <FilterField
         draft={draft.filter}
         reading={reading}
-        faults={filterFaults(reading, isTried, act.fault)}
+        faults={filterFaults(reading, isTried, fault)}
         events={draft.events}
         endpoint={first?.id ?? null}
         change={(filter) => change({ filter })}
       />
-      <DescriptionField
+      <TextField
+        id="description"
+        label="Description"
+        dir="auto"
+        maxLength={256}
         text={draft.description}
         refusal={refused("/description")}
+        help="For you and your colleagues, so that you can tell endpoints apart."
         change={(description) => change({ description })}
       />
       <SignaturesField
@@ -127,15 +172,30 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
       {mayHeaders && (
         <HeadersField headers={draft.headers} refusal={refused("/headers")} change={(headers) => change({ headers })} />
       )}
-      <Ending act={act} word={word} cancel={cancel} />
-    </form>
+      <MoreField
+        draft={draft}
+        refused={(name) =>
+          (name === "metadata" && isTried ? metadataFault(draft.metadata) : undefined) ?? refused(`/${name}`)
+        }
+        change={change}
+      />
+    </>
   );
 }
 
-const WRONG = '[aria-invalid="true"], [role="alert"]';
-
 /** The fields that show what the daemon says about them. */
-const OWN = ["/url", "/events", "/filter", "/headers", "/description", "/signatures"];
+const OWN = [
+  "/url",
+  "/events",
+  "/filter",
+  "/headers",
+  "/description",
+  "/signatures",
+  "/rate_per_second",
+  "/max_in_flight",
+  "/uid",
+  "/metadata",
+];
 
 function Ending({ act, word, cancel }: Pick<FormProps, "word" | "cancel"> & { readonly act: Act }) {
   const { fault, busy } = act;
@@ -170,34 +230,6 @@ function filterFaults(
     .filter(({ pointer }) => `${pointer}/`.startsWith("/filter/"))
     .map(({ pointer, detail }) => faultAt(pointer.slice("/filter".length), detail, reading.pointers));
   return [...own, ...theirs];
-}
-
-interface DescriptionProps {
-  readonly text: string;
-  readonly refusal: string | undefined;
-  readonly change: (text: string) => void;
-}
-
-function DescriptionField({ text, refusal, change }: DescriptionProps) {
-  return (
-    <div className="field">
-      <label htmlFor="description">
-        Description <span className="quiet">(optional)</span>
-      </label>
-      <input
-        id="description"
-        dir="auto"
-        maxLength={256}
-        value={text}
-        aria-invalid={refusal !== undefined}
-        aria-describedby="description-help"
-        onChange={({ target }) => change(target.value)}
-      />
-      <p id="description-help" className={refusal ? "help wrong" : "help"}>
-        {refusal ?? "For you and your colleagues, so that you can tell endpoints apart."}
-      </p>
-    </div>
-  );
 }
 
 type Added = Answers["registerEndpoint"];

@@ -8,8 +8,8 @@ import { Loading, Trouble } from "../parts/states.tsx";
 import { Status, type Tone } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
 import { after } from "../server/clock.ts";
-import { useCall, useRead } from "../session/session.ts";
-import { ReplayFailed } from "./replay-failed.tsx";
+import { useCall, useCan, useRead } from "../session/session.ts";
+import { SendAgain } from "./send-again.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
 
 const SHOWN = 100;
@@ -17,6 +17,7 @@ const POLL_MS = 1000;
 
 export function Replays({ endpoint }: { endpoint: string }) {
   const { value, fault, again } = useRead("listJobs", { query: { limit: SHOWN, endpoint } });
+  const mayManage = useCan("manage");
   const jobs = value?.data;
   const isRunning = jobs?.some(({ status }) => status === "running") ?? false;
   useEffect(() => (isRunning ? after(POLL_MS, again) : undefined), [isRunning, value]); // oxlint-disable-line
@@ -24,12 +25,17 @@ export function Replays({ endpoint }: { endpoint: string }) {
   return (
     <>
       <div className="actions start">
-        <ReplayFailed endpoint={endpoint} />
+        <SendAgain endpoint={endpoint} what="failed" />
+        <SendAgain endpoint={endpoint} what="delivered" />
+        {mayManage && <SendAgain endpoint={endpoint} what="missed" />}
       </div>
       {jobs.length === 0 && (
         <div className="empty slim">
           <h2>Nothing has been replayed yet</h2>
-          <p>If your receiver was down for so long that deliveries failed, replay them here.</p>
+          <p>
+            If your receiver was down for so long that deliveries failed, replay them here. You can also have events
+            sent once more, or those from before the endpoint was added.
+          </p>
         </div>
       )}
       <ul className="stack">
@@ -50,14 +56,16 @@ const STATUS: Readonly<Record<Job["status"], readonly [Tone, string]>> = {
 const ACTIONS = { replay: "Replay", attempt_now: "Attempts now", cancel: "Cancellation" } as const;
 
 function JobCard({ job, endpoint }: { job: Job; endpoint: string }) {
-  const { action, status, matched, done, delivered, failed, skipped, paused_reason: why } = job;
+  const { action, filter, status, matched, done, delivered, failed, skipped, paused_reason: why } = job;
   const [tone, word] = STATUS[status];
   const part = (count: number) => ({ width: `${(100 * count) / Math.max(1, matched)}%` });
   return (
     <li className="card padded job">
       <div className="title">
         <h2>
-          {ACTIONS[action]} of {counted(matched, "delivery", "deliveries")}
+          {filter.missing === true
+            ? `Sending of ${counted(matched, "event that it missed", "events that it missed")}`
+            : `${ACTIONS[action]} of ${counted(matched, "delivery", "deliveries")}`}
         </h2>
         <span className="quiet">
           begun <Ago at={job.created_at} />

@@ -2,6 +2,8 @@
 import { useState } from "react";
 import type { Endpoint, SigningSecrets } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
+import { refusalOf } from "../endpoints/draft.ts";
+import { TextField } from "../endpoints/text-field.tsx";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Code } from "../parts/code.tsx";
@@ -70,10 +72,13 @@ function Revealed({ id, secret, set, which }: RevealedProps) {
 
 function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets }) {
   const [overlap, setOverlap] = useState(USUAL_OVERLAP);
+  const [own, setOwn] = useState("");
   const [act, call, say] = [useAct(), useCall(), useNotice()];
+  const refusal = refusalOf(act.fault, "/secret");
   const begin = () =>
     act.run(async () => {
-      set(await call("rotateSecret", { id, body: { overlap_seconds: overlap } }));
+      const secret = own.trim();
+      set(await call("rotateSecret", { id, body: { overlap_seconds: overlap, ...(secret !== "" && { secret }) } }));
       say("The next secret is ready");
     });
   return (
@@ -91,12 +96,24 @@ function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets
         </li>
       </ol>
       <Overlap id="overlap" seconds={overlap} change={setOverlap} />
+      <details className="field">
+        <summary>Use a secret of your own</summary>
+        <TextField
+          id="own-secret"
+          label="The next secret"
+          type="password"
+          text={own}
+          refusal={refusal}
+          help="For example one that your receiver has already. If this is empty, we make one."
+          change={setOwn}
+        />
+      </details>
       <div className="actions start">
         <Button kind="primary" busy={act.busy} onClick={() => unawaited(begin())}>
           Create the next secret
         </Button>
       </div>
-      {act.fault && <Trouble fault={act.fault} />}
+      {act.fault && refusal === undefined && <Trouble fault={act.fault} />}
     </section>
   );
 }
