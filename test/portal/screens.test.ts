@@ -117,7 +117,14 @@ describe.skipIf(!hasChromium)("the page", () => {
   let shown: Shown;
 
   beforeAll(async () => {
-    site = await Site.start({ RETRY_DELAYS: "10ms", SIGNATURE_HEADER: "X-Acme-Signature", SERVER_DOCS: "key" });
+    site = await Site.start({
+      RETRY_DELAYS: "10ms",
+      SIGNATURE_HEADER: "X-Acme-Signature",
+      SERVER_DOCS: "key",
+      PORTAL_FOOTER: "Northwind A/S, 東京都港区",
+      PORTAL_HELP_URL: "https://northwind.example/help",
+      PORTAL_TERMS_URL: "https://northwind.example/terms",
+    });
     await site.register({ description: "Ledger" });
     await site.publish();
     await site.receiver.next();

@@ -71,6 +71,13 @@ describe.skipIf(!hasChromium)("the page", () => {
       PORTAL_NAME: "Northwind & Søn",
       PORTAL_ACCENT: ACCENT,
       PORTAL_LOGO_URL: at("127.0.0.1", "logo.svg"),
+      PORTAL_HEADER_COLOR: "#12304a",
+      PORTAL_RADIUS: "2",
+      PORTAL_FONT: "Own Sans, serif",
+      PORTAL_FONT_URL: at("127.0.0.1", "own.woff2"),
+      PORTAL_FOOTER: "Northwind A/S",
+      PORTAL_TERMS_URL: "https://northwind.example/terms",
+      PORTAL_HELP_URL: "https://northwind.example/help",
       PORTAL_FRAME_ANCESTORS: at("127.0.0.1", "").slice(0, -1),
     });
   });
@@ -90,7 +97,24 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(color).toBe("rgb(255, 204, 0)");
     await page.emulateMedia({ colorScheme: "light" });
     await expect.poll(color).toBe("rgb(128, 102, 0)");
-    expect(site.strays).toEqual([at("127.0.0.1", "logo.svg")]);
+    expect(site.strays.toSorted()).toEqual([at("127.0.0.1", "logo.svg"), at("127.0.0.1", "own.woff2")]);
+  });
+
+  it("has the operator's second colour, fonts, corners, and links at its foot", async () => {
+    const styleOf = (selector: string, name: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).${name}`);
+    expect(await styleOf(".top", "backgroundColor")).toBe("rgb(18, 48, 74)");
+    expect(await styleOf(".brand", "color")).toBe("rgb(255, 255, 255)");
+    expect(await styleOf("html", "fontFamily")).toMatch(/^"Own Sans", serif, ui-sans-serif/);
+    expect(await styleOf(".empty .button", "borderRadius")).toBe("0px");
+    await page.getByRole("contentinfo").getByText("Northwind A/S").waitFor();
+    for (const [name, url] of [
+      ["Help", "https://northwind.example/help"],
+      ["Terms", "https://northwind.example/terms"],
+    ]) {
+      const link = page.getByRole("contentinfo").getByRole("link", { name });
+      expect([await link.getAttribute("href"), await link.getAttribute("target")]).toEqual([url, "_blank"]);
+    }
   });
 
   it("copies a secret, and a request as a curl command that a receiver takes for genuine", async () => {
@@ -125,7 +149,8 @@ describe.skipIf(!hasChromium)("the page", () => {
 
   it("in a frame is as light or dark as asked, tells its height and screen, and takes a new link by message", async () => {
     await site.register({ description: "Framed" });
-    const { url, key_id: key } = await site.request("POST", "/v1/portal-links", { tenant: "default", can: ["manage"] });
+    const draft = { tenant: "default", can: ["manage"], return_url: "https://app.example/settings" };
+    const { url, key_id: key } = await site.request("POST", "/v1/portal-links", draft);
     const framed = (link: string) => {
       const { hash } = new URL(link);
       return new URL(`/portal?theme=dark&header=off${hash}`, site.daemon.url).href;
@@ -141,7 +166,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => heard("height")).toMatchObject({ height: expect.any(Number) });
     const color = await frame.locator("html").evaluate((one) => getComputedStyle(one).backgroundColor);
     expect(color).toBe("rgb(13, 15, 18)");
-    expect(await frame.getByRole("link", { name: "Northwind & Søn" }).count()).toBe(0);
+    expect(await frame.getByRole("link", { name: "Northwind & Søn", exact: true }).count()).toBe(0);
+    expect(await frame.getByRole("link", { name: "Back to Northwind & Søn" }).getAttribute("target")).toBe("_top");
     await frame.getByLabel("URL").fill("https://example.com/half");
     await site.request("DELETE", `/v1/keys/${key}`);
     await expect.poll(() => heard("ended")).toEqual({ portal: "ended" });

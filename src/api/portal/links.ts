@@ -121,7 +121,16 @@ export const Portal = titled(
     return_url: ReturnUrl,
     name: described(v.string(), "`[portal] name`."),
     logo_url: described(v.nullable(v.string()), "`[portal] logo_url`."),
-    colors: v.object({ accent: described(v.nullable(v.string()), "`[portal] accent`, as `#rrggbb`.") }),
+    colors: v.object({
+      accent: described(v.nullable(v.string()), "`[portal] accent`, as `#rrggbb`."),
+      header: described(v.nullable(v.string()), "`[portal] header_color`, as `#rrggbb`."),
+    }),
+    radius: described(Count, "`[portal] radius`, in pixels."),
+    font: described(v.nullable(v.string()), "`[portal] font`."),
+    font_url: described(v.nullable(v.string()), "`[portal] font_url`."),
+    footer: described(v.string(), "`[portal] footer`."),
+    terms_url: described(v.nullable(v.string()), "`[portal] terms_url`."),
+    help_url: described(v.nullable(v.string()), "`[portal] help_url`."),
     retry_schedule: described(
       v.array(Count),
       "The wait between each failure and the next attempt, in seconds: one number for each retry.",
@@ -173,7 +182,13 @@ export const getPortal: Operation = {
         return_url: aLink.return_url,
         name: "Northwind",
         logo_url: null,
-        colors: { accent: "#2563eb" },
+        colors: { accent: "#2563eb", header: null },
+        radius: 10,
+        font: null,
+        font_url: null,
+        footer: "",
+        terms_url: null,
+        help_url: "https://northwind.example/help",
         retry_schedule: [30, 120, 600, 3600, 21_600, 86_400],
         signature_header: "X-Service-Signature",
         standard_webhooks: true,
@@ -244,7 +259,7 @@ async function create(parts: ApiParts, rate: LinkRate, call: Call): Promise<Repl
 }
 
 async function show({ store, config, portal }: ApiParts, { principal }: Call): Promise<Reply> {
-  const { name, logoUrl, accent } = portal();
+  const look = portal();
   const key = principal.keyId === null ? null : await store.keys.get(principal.keyId);
   return json(200, {
     tenant: principal.tenant,
@@ -252,9 +267,15 @@ async function show({ store, config, portal }: ApiParts, { principal }: Call): P
     endpoints: principal.endpoints,
     expires_at: formatInstantOrNull(key?.expiresAt ?? null),
     return_url: key?.portal?.returnUrl ?? null,
-    name,
-    logo_url: logoUrl || null,
-    colors: { accent: accent || null },
+    name: look.name,
+    logo_url: look.logoUrl || null,
+    colors: { accent: look.accent || null, header: look.headerColor || null },
+    radius: look.radius,
+    font: look.font || null,
+    font_url: look.fontUrl || null,
+    footer: look.footer,
+    terms_url: look.termsUrl || null,
+    help_url: look.helpUrl || null,
     retry_schedule: config.retry.delays.map((delay) => delay / 1000),
     signature_header: config.signature.header,
     standard_webhooks: config.signature.standardWebhooks,

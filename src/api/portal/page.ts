@@ -100,14 +100,19 @@ export function portalPageRoutes(parts: ApiParts): Route[] {
 }
 
 /**
- * Returns a content security policy: only our own script and style run, and only configured sites may frame the page.
+ * Returns a content security policy: only our own script and style run, only the logo and the font come from elsewhere, and
+ * only configured sites may frame the page.
  */
 function policyOf({ portal }: ApiParts): string {
-  const { logoUrl, frameAncestors } = portal();
-  const logo = logoUrl === "" ? "" : ` ${new URL(logoUrl).origin}`;
+  const { logoUrl, fontUrl, frameAncestors } = portal();
   const ancestors = frameAncestors.length === 0 ? "'none'" : frameAncestors.join(" ");
   return (
-    `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'${logo}; font-src 'self'; connect-src 'self'; ` +
-    `base-uri 'none'; form-action 'none'; frame-ancestors ${ancestors}`
+    `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'${andHostOf(logoUrl)}; ` +
+    `font-src 'self'${andHostOf(fontUrl)}; connect-src 'self'; base-uri 'none'; form-action 'none'; ` +
+    `frame-ancestors ${ancestors}`
   );
+}
+
+function andHostOf(url: string): string {
+  return url === "" ? "" : ` ${new URL(url).origin}`;
 }

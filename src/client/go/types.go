@@ -891,7 +891,21 @@ type Portal struct {
 	Colors struct {
 	// `[portal] accent`, as `#rrggbb`.
 	Accent *string `json:"accent"`
+	// `[portal] header_color`, as `#rrggbb`.
+	Header *string `json:"header"`
 } `json:"colors"`
+	// `[portal] radius`, in pixels.
+	Radius int64 `json:"radius"`
+	// `[portal] font`.
+	Font *string `json:"font"`
+	// `[portal] font_url`.
+	FontURL *string `json:"font_url"`
+	// `[portal] footer`.
+	Footer string `json:"footer"`
+	// `[portal] terms_url`.
+	TermsURL *string `json:"terms_url"`
+	// `[portal] help_url`.
+	HelpURL *string `json:"help_url"`
 	// The wait between each failure and the next attempt, in seconds: one number for each retry.
 	RetrySchedule []int64 `json:"retry_schedule"`
 	// `[signature] header`: the header that receivers verify.

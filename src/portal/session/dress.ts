@@ -1,17 +1,38 @@
-/** Applies the operator's name and colour from `[portal]`. */
+/** Applies the operator's name, colours, fonts and corners from `[portal]`. */
 import type { Portal } from "../../client/operations.ts";
 
 export function nameOf({ name }: Pick<Portal, "name">): string {
   return name === "" ? "Webhooks" : name;
 }
 
-export function dress(portal: Portal): void {
-  const { accent } = portal.colors;
-  if (accent === null || !/^#[0-9a-f]{6}$/i.test(accent)) return;
-  const { style } = document.documentElement;
-  // Make the colour darker for white, and lighter for near black, until text in it is readable (WCAG 1.4.3).
-  style.setProperty("--accent-light", readable(accent, "#ffffff", "#000000"));
-  style.setProperty("--accent-dark", readable(accent, "#14161a", "#ffffff"));
+export function dress({ colors: { accent, header }, radius, font, font_url: fontUrl }: Portal): void {
+  const { style, dataset } = document.documentElement;
+  if (accent !== null) {
+    // Make the colour darker for white, and lighter for near black, until text in it is readable (WCAG 1.4.3).
+    style.setProperty("--accent-light", readable(accent, "#ffffff", "#000000"));
+    style.setProperty("--accent-dark", readable(accent, "#14161a", "#ffffff"));
+  }
+  if (header !== null) {
+    dataset.header = "";
+    style.setProperty("--header-ground", header);
+    const isBright = contrast(header, "#000000") > contrast(header, "#ffffff");
+    style.setProperty("--header-text", isBright ? "#000000" : "#ffffff");
+  }
+  style.setProperty("--radius", `${radius}px`);
+  style.setProperty("--radius-small", `${Math.max(0, radius - 3)}px`);
+  if (font !== null) dressIn(font, fontUrl);
+}
+
+function dressIn(font: string, url: string | null): void {
+  const families = font.split(",").map((name) => name.trim().replaceAll(/^["']|["']$/g, ""));
+  // Only a name in quotes may have any characters, and only one without quotes may be a keyword such as `serif`.
+  const names = families.map((name) => (/^[a-z][a-z-]*$/i.test(name) ? name : JSON.stringify(name)));
+  document.documentElement.style.setProperty("--own-font", `${names.join(", ")},`);
+  if (url === null) return;
+  const face = new FontFace(families[0]!, `url(${JSON.stringify(url)})`, { display: "swap", weight: "100 900" });
+  document.fonts.add(face);
+  // Without the file, the page has the next font of the list.
+  face.load().catch(() => document.fonts.delete(face));
 }
 
 const ENOUGH = 4.9;

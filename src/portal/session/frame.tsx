@@ -15,7 +15,7 @@ import { useSession } from "./session.ts";
 import { TenantSwitch } from "./tenant-switch.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** The page around a frame may have a name, a logo and a way back of its own. */
+/** The page around a frame may have a name and a logo of its own. */
 const IS_BARE = new URLSearchParams(location.search).get("header") === "off";
 
 interface Props {
@@ -42,7 +42,7 @@ export function Frame({ hasEnded, end, children }: Props) {
               <span dir="auto">{nameOf(portal)}</span>
             </a>
           )}
-          {back !== null && !IS_BARE && (
+          {back !== null && (
             <BackLink
               className="back-out"
               to={back}
@@ -62,7 +62,29 @@ export function Frame({ hasEnded, end, children }: Props) {
       <main id="main" tabIndex={-1}>
         {children}
       </main>
+      <Foot />
     </>
+  );
+}
+
+function Foot() {
+  const { footer, terms_url: terms, help_url: help } = useSession().portal;
+  const links = [["Help", help] as const, ["Terms", terms] as const];
+  if (footer === "" && help === null && terms === null) return null;
+  return (
+    <footer className="foot">
+      <div className="inner">
+        {footer !== "" && <span dir="auto">{footer}</span>}
+        {links.map(
+          ([word, to]) =>
+            to !== null && (
+              <a key={word} href={to} target="_blank" rel="noopener noreferrer" referrerPolicy="no-referrer">
+                {word}
+              </a>
+            ),
+        )}
+      </div>
+    </footer>
   );
 }
 

@@ -93,8 +93,16 @@ describe("the portal's page", () => {
       logoUrl: "https://cdn.example.com/logo.svg?v=1",
       frameAncestors: ["https://app.example.com", "https://*.example.org"],
       accent: "#123456",
+      headerColor: "#654321",
+      fontUrl: "https://fonts.example.com/inter.woff2",
+      font: "Inter",
+      radius: 2,
       name: "Northwind",
+      footer: "Northwind Ltd",
+      termsUrl: "https://example.com/terms",
+      helpUrl: "https://example.com/help",
     });
+    expect(await policy()).toContain("font-src 'self' https://fonts.example.com; ");
     expect(await policy()).toContain("img-src 'self' https://cdn.example.com; ");
     expect(await policy()).toContain("frame-ancestors https://app.example.com https://*.example.org");
     expect((await api.get("/v1/portal")).body).toMatchObject({
@@ -104,7 +112,13 @@ describe("the portal's page", () => {
       expires_at: null,
       name: "Northwind",
       logo_url: "https://cdn.example.com/logo.svg?v=1",
-      colors: { accent: "#123456" },
+      colors: { accent: "#123456", header: "#654321" },
+      radius: 2,
+      font: "Inter",
+      font_url: "https://fonts.example.com/inter.woff2",
+      footer: "Northwind Ltd",
+      terms_url: "https://example.com/terms",
+      help_url: "https://example.com/help",
     });
     Object.assign(portal, before);
     expect(await policy()).toContain("frame-ancestors 'none'");

@@ -821,6 +821,18 @@ class Portal(TypedDict):
     # `[portal] logo_url`.
     logo_url: Optional[str]
     colors: Dict[str, Any]
+    # `[portal] radius`, in pixels.
+    radius: int
+    # `[portal] font`.
+    font: Optional[str]
+    # `[portal] font_url`.
+    font_url: Optional[str]
+    # `[portal] footer`.
+    footer: str
+    # `[portal] terms_url`.
+    terms_url: Optional[str]
+    # `[portal] help_url`.
+    help_url: Optional[str]
     # The wait between each failure and the next attempt, in seconds: one number for each retry.
     retry_schedule: List[int]
     # `[signature] header`: the header that receivers verify.
