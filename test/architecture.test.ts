@@ -25,7 +25,7 @@ const RESOURCES: Record<string, string[]> = {
   jobs: ["src/api/deliveries/deliveries.ts"],
   endpoints: ["src/api/deliveries/attempts.ts", "src/api/publishing/"],
   reports: ["src/api/deliveries/attempts.ts"],
-  daemon: ["src/api/endpoints/fields.ts", "src/passphrase.ts"],
+  daemon: ["src/api/endpoints/fields.ts", "src/api/endpoints/held-keys.ts", "src/passphrase.ts"],
 };
 /** From the bottom up. */
 const STORE_ROOMS = [

@@ -43,9 +43,22 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
         ({ url, oldest_due_at: since, at_once: atOnce }) =>
           `  behind    ${hostOf(url)}: deliveries wait for their turn, ${atOnce} at a time, the oldest due ${ago(since, now)}`,
       ),
+    ...heldKeysLines(seen, now),
     ...(statistics === null ? [] : lastHour(statistics)),
     ...jobsLines(seen.open_jobs ?? []),
     ...((seen.busiest ?? []).length === 0 ? [] : [`  busiest   ${seen.busiest!.map(publishedText).join(", ")}`]),
+  ];
+}
+
+/** An older daemon does not report held keys. */
+function heldKeysLines({ held_keys: all = [] }: Partial<Status>, now: number): string[] {
+  const [first] = all;
+  if (first === undefined) return [];
+  const keys = all.reduce((sum, { count: some }) => sum + some, 0);
+  const where = all.length === 1 ? first.endpoint : count(all.length, "endpoint", "endpoints");
+  const since = `since ${ago(first.since, now)}`;
+  return [
+    `  HELD      ${count(keys, "ordering key", "ordering keys")} at ${where}, ${since}: webhookd endpoints show ${first.endpoint}`,
   ];
 }
 
@@ -113,6 +126,8 @@ export function nextLine(seen: Seen): string {
   if (paused !== null) return "webhookd resume";
   if ((damaged?.total ?? 0) > 0) return "webhookd doctor";
   if ((failing ?? []).length > 0) return "webhookd failures";
+  const [holding] = (seen as Partial<Seen>).held_keys ?? [];
+  if (holding !== undefined) return `webhookd endpoints show ${holding.endpoint}`;
   if ((deliveries?.failed ?? 0) > 0) return "webhookd replay --all-failed --dry-run";
   if ((statistics?.published?.total ?? 0) > 0) return "webhookd events tail";
   return `webhookd trigger budget.exceeded${dev ? "" : " --all"}`;

@@ -1,3 +1,4 @@
+import { heldKeysText, waysOut } from "./held-keys.ts";
 import type { Attempt, EndpointWithHealth } from "../../src/client/operations.ts";
 import { answerOf, resultOf } from "../attempts/text.ts";
 import { CLIENT, command } from "../command.ts";
@@ -109,6 +110,7 @@ function show(endpoint: EndpointWithHealth, notes: readonly string[], io: Io): v
     ...notes.map((line) => ["", line] as const),
     ["filter", otherText(endpoint.filter)],
     ["deliveries", waits],
+    ...heldKeysRows(endpoint, io.now()),
     ["last success", last(health.last_success_at)],
     ["last failure", `${last(health.last_failure_at)}${inARow}`],
     ["description", endpoint.description],
@@ -123,6 +125,13 @@ function show(endpoint: EndpointWithHealth, notes: readonly string[], io: Io): v
     ["created", endpoint.created_at],
     ["updated", endpoint.updated_at === endpoint.created_at ? null : endpoint.updated_at],
   ]);
+}
+
+/** An older daemon does not report held keys. */
+function heldKeysRows({ id, health }: EndpointWithHealth, now: number): [string, string][] {
+  const { held_keys: held } = health as Partial<EndpointWithHealth["health"]>;
+  if (!held) return [];
+  return [["held keys", heldKeysText(held, now)], ...waysOut(id, held)];
 }
 
 function otherText(value: unknown): string | null {

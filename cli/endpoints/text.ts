@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
 import { standingOfEndpoint } from "../../src/client/standing.ts";
-import { ago, grouped } from "../output/words.ts";
+import { ago, count, grouped } from "../output/words.ts";
 
 /**
  * Returns `damaged`, `enabled`, or `disabled` with the reason and what happens to its events. An older daemon does not
@@ -20,8 +20,10 @@ export function healthText(
 ): string {
   if (damaged) return "damaged";
   if (health === undefined) return "-";
-  const { consecutive_failures: inARow, last_success_at: success, held } = health;
+  const { consecutive_failures: inARow, last_success_at: success, held, held_keys: keys } = health;
   if (!enabled) return held === 0 ? "disabled" : `held ${grouped(held)}`;
+  // An older daemon does not report held keys.
+  if (inARow === 0 && keys) return `${count(keys.count, "key", "keys")} held since ${ago(keys.since, now)}`;
   if (inARow === 0) return standingOfEndpoint({ damaged, enabled, health }) === "working" ? "ok" : "untried";
   const since = success === null ? "never worked" : `worked ${ago(success, now)}`;
   return `failing ${grouped(inARow)}x; ${since}`;

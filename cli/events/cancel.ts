@@ -26,6 +26,8 @@ export const eventsCancel = command({
     const facts = [
       `${id} ${type}: ${least}${count(open.length, "delivery is", "deliveries are")} open and will be cancelled.`,
     ];
+    const mayHold = deliveries.some(({ status, sequence }) => status === "failed" && sequence !== null);
+    if (mayHold) facts.push("A failed delivery that holds its ordering key will be cancelled too.");
     await confirm({ facts, word: "yes" }, args, io);
     const after = await client.call("cancelEvent", { id, body: { endpoint } });
     if (args.json) sayJson(io, after);

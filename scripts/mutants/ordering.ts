@@ -141,6 +141,20 @@ export const ORDERING: readonly Mutant[] = [
     tests: ["test/store/postgres/lines.test.ts"],
   },
   {
+    name: "a-key-that-is-held-alerts-each-minute",
+    file: "src/domain/alert.ts",
+    find: "isReported: before.get(endpoint)?.isReported ?? false",
+    replace: "isReported: false",
+    tests: ["test/domain/alert.test.ts"],
+  },
+  {
+    name: "an-alert-about-a-key-does-not-wait",
+    file: "src/alerts/alerts.ts",
+    find: "held.filter(({ since }) => since <= before)",
+    replace: "held",
+    tests: ["test/e2e/alerts.test.ts"],
+  },
+  {
     name: "two-of-a-key-are-on-the-wire",
     file: "src/delivery/memory/lines.ts",
     find: "return false;",

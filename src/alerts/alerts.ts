@@ -28,6 +28,9 @@ const HAND_PACE_MS = 5000;
 const UNTOLD_MS = 30_000;
 /** A node sends the alerts in place of such a node for this long, and then checks again. */
 const STAND_IN_MS = 60_000;
+const HELD_KEYS_EVERY_MS = 10_000;
+/** At most this many endpoints are reported, those that have held keys for longest. */
+const MOST_HOLDING = 1000;
 
 export interface AlertsParts {
   readonly store: Pick<Store, "events" | "endpoints" | "ownership" | "statistics"> & EndpointStore;
@@ -54,6 +57,8 @@ export class Alerts implements DeliveryWatcher {
   /** Monotonic milliseconds. */
   #lookAt = 0;
   #standsInUntil = 0;
+  #lookForKeysAt = Number.NEGATIVE_INFINITY;
+  #keyHeldAfterMs = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
   /** Applies the configuration after all, if a full disk prevented it. */
   #wanted: (() => Promise<void>) | null = null;
@@ -82,6 +87,8 @@ export class Alerts implements DeliveryWatcher {
     this.#chat.configure(chat && chatAt(chat), config.ui.label);
     this.#mail.configure(mail && mailTo(mail), config.ui.label);
     this.#isOn = this.#endpoint !== null || this.#chat.isOn || this.#mail.isOn;
+    this.#keyHeldAfterMs = config.alerts.keyHeldAfter;
+    this.#lookForKeysAt = Number.NEGATIVE_INFINITY;
     const endpoint = this.#endpoint ?? before;
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
@@ -157,6 +164,7 @@ export class Alerts implements DeliveryWatcher {
   async #publish(isLast = false): Promise<void> {
     await this.#wanted?.();
     if (!this.#isOn) return;
+    if (this.#parts.isFirst()) await this.#lookForHeldKeys();
     for (const notice of await this.#due(isLast)) {
       if (this.#endpoint !== null) this.#unsent.add(notice);
       if (!this.#chat.isOn && !this.#mail.isOn) continue;
@@ -166,6 +174,19 @@ export class Alerts implements DeliveryWatcher {
     // This is not awaited, because a chat that hangs must not delay the signed alerts.
     for (const outlet of [this.#chat, this.#mail]) unawaited(outlet.post());
     await this.#sign();
+  }
+
+  async #lookForHeldKeys(): Promise<void> {
+    const { clock, store } = this.#parts;
+    if (clock.monotonic() < this.#lookForKeysAt) return;
+    this.#lookForKeysAt = clock.monotonic() + HELD_KEYS_EVERY_MS;
+    try {
+      const held = await store.statistics.heldKeys(MOST_HOLDING);
+      const before = clock.now() - this.#keyHeldAfterMs;
+      this.#folder.keysHeld(held.filter(({ since }) => since <= before));
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+    }
   }
 
   /**
@@ -243,6 +264,10 @@ export class Alerts implements DeliveryWatcher {
         return this.#listed(notice, "endpoints", notice.endpoints, ({ reason }) => ({ reason }));
       case "webhookd.endpoint_damaged":
         return this.#listed(notice, "endpoints", notice.endpoints, ({ parts, reason }) => ({ parts, reason }));
+      case "webhookd.keys_held":
+        return this.#listed(notice, "endpoints", notice.endpoints, ({ count, since, orderingKey, event }) => ({
+          held_keys: { count, since: instant(since), ordering_key: orderingKey, event },
+        }));
       case "webhookd.deliveries_failed":
         return this.#listed(notice, "groups", notice.groups, (one) => ({
           ...this.#causeOf({ ...one, why: { ...one.why, isOver: true } }, one.firstAt),

@@ -19,6 +19,12 @@ export interface AlertData {
   readonly free_bytes?: number;
   readonly floor_bytes?: number;
 }
+interface HeldKeys {
+  readonly count: number;
+  readonly since: string;
+  readonly ordering_key: string;
+  readonly event: string;
+}
 interface Concerned {
   readonly endpoint: string;
   readonly tenant: string | null;
@@ -29,6 +35,7 @@ interface Concerned {
   readonly consecutive_failures?: number;
   readonly reason?: string;
   readonly advice?: Advice;
+  readonly held_keys?: HeldKeys;
 }
 
 interface Parts {
@@ -156,6 +163,7 @@ const TITLES: { readonly [T in AlertType]: string } = {
   "webhookd.endpoint_disabled": "Endpoints were disabled",
   "webhookd.endpoint_damaged": "Endpoints are damaged: nothing is sent to them",
   "webhookd.deliveries_failed": "Deliveries have failed for good",
+  "webhookd.keys_held": "Ordering keys have been held for long: nothing of them is sent",
   "webhookd.storage_low": "The disk is filling up",
   "webhookd.backup_failed": "A backup failed",
   "webhookd.storage_fault": "The store has a fault",
@@ -177,7 +185,7 @@ function textOf(type: AlertType, data: AlertData, label: string): string {
 }
 
 function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): string[] {
-  const { error, status_code: code, count, consecutive_failures: inARow } = one;
+  const { error, status_code: code, count, consecutive_failures: inARow, held_keys: held } = one;
   // Only the host is shown, because a path may be a secret.
   const where = (url === null ? null : URL.parse(url)?.host) ?? endpoint;
   const facts = [
@@ -185,11 +193,21 @@ function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): 
     ...(count === undefined ? [] : [counted(count, "delivery", "deliveries")]),
     ...(inARow === undefined ? [] : [`${inARow} in a row`]),
     ...(reason === undefined ? [] : [reason]),
+    ...(held === undefined ? [] : [counted(held.count, "key", "keys")]),
   ];
   return [
     `• ${where} (tenant ${tenant ?? "unknown"}, ${endpoint})${facts.length === 0 ? "" : `: ${facts.join(", ")}`}`,
     ...(advice === undefined ? [] : [`   ${advice.meaning} ${advice.outlook}`]),
+    ...(held === undefined ? [] : heldLines(held, endpoint)),
     ...(advice?.commands.slice(0, 1) ?? []).map(({ purpose, line }) => `   ${purpose}: ${line}`),
+  ];
+}
+
+function heldLines({ since, ordering_key: key, event }: HeldKeys, endpoint: string): string[] {
+  return [
+    `   ${key} has been held by ${event} since ${since}`,
+    `   to send it again: webhookd replay ${event} --endpoint ${endpoint}`,
+    `   to leave it out: webhookd events cancel ${event} --endpoint ${endpoint}`,
   ];
 }
 

@@ -4,6 +4,7 @@
  * belong to.
  */
 import type { Trouble } from "./advice/advice.ts";
+import type { EndpointHeldKeys, HeldKeys } from "./deliveries/ordering.ts";
 import type { Damage, DisabledReason } from "./endpoints/endpoint.ts";
 import { isFailing } from "./endpoints/streak.ts";
 
@@ -13,6 +14,7 @@ export const ALERT_TYPES = [
   "webhookd.endpoint_disabled",
   "webhookd.endpoint_damaged",
   "webhookd.deliveries_failed",
+  "webhookd.keys_held",
   "webhookd.storage_low",
   "webhookd.backup_failed",
   "webhookd.storage_fault",
@@ -68,6 +70,7 @@ export type Notice =
   | Endpoints<"webhookd.endpoint_recovered", ReportedFailing>
   | Endpoints<"webhookd.endpoint_disabled", { readonly reason: DisabledReason }>
   | Endpoints<"webhookd.endpoint_damaged", Damage>
+  | Endpoints<"webhookd.keys_held", HeldKeys>
   | {
       readonly type: "webhookd.deliveries_failed";
       readonly total: number;
@@ -99,6 +102,8 @@ export class AlertFolder {
   readonly #succeeded = new Set<string>();
   readonly #disabled = new Map<string, DisabledReason>();
   readonly #damaged = new Map<string, Damage>();
+  /** Endpoints with keys that have been held for too long, and whether that was reported. */
+  #holding = new Map<string, { readonly held: HeldKeys; isReported: boolean }>();
   readonly #failed = new Map<string, FailedDeliveries>();
   #failedTotal = 0;
   #space: { readonly freeBytes: number; readonly floorBytes: number; isReported: boolean } | null = null;
@@ -177,6 +182,14 @@ export class AlertFolder {
     this.#damaged.set(endpoint, damage);
   }
 
+  /** These are all endpoints with keys that have been held for too long. Each is reported once, until it has none. */
+  keysHeld(all: readonly EndpointHeldKeys[]): void {
+    const before = this.#holding;
+    this.#holding = new Map(
+      all.map(({ endpoint, ...held }) => [endpoint, { held, isReported: before.get(endpoint)?.isReported ?? false }]),
+    );
+  }
+
   /**
    * Reports low space when twice the floor is left, so that there is time to act. Reports again only after there has
    * been three times the floor.
@@ -209,6 +222,7 @@ export class AlertFolder {
       this.#disabled.size > 0 && this.#paced("webhookd.endpoint_disabled", now, () => this.#takeDisabled()),
       this.#damaged.size > 0 && this.#paced("webhookd.endpoint_damaged", now, () => this.#takeDamaged()),
       this.#failedTotal > 0 && this.#paced("webhookd.deliveries_failed", now, () => this.#takeFailed()),
+      this.#unreported.length > 0 && this.#paced("webhookd.keys_held", now, () => this.#takeHeld()),
       this.#space?.isReported === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
       this.#backup !== null && this.#paced("webhookd.backup_failed", now, () => this.#takeBackup()),
       this.#storageFault !== null && this.#paced("webhookd.storage_fault", now, () => this.#takeStorageFault()),
@@ -248,6 +262,18 @@ export class AlertFolder {
     const all = [...this.#damaged].map(([endpoint, damage]) => ({ endpoint, ...damage }));
     this.#damaged.clear();
     return { type: "webhookd.endpoint_damaged", total: all.length, endpoints: all.slice(0, NAMED) };
+  }
+
+  get #unreported() {
+    return [...this.#holding].filter(([, { isReported }]) => !isReported);
+  }
+
+  #takeHeld(): Notice {
+    const all = this.#unreported.map(([endpoint, one]) => {
+      one.isReported = true;
+      return { endpoint, ...one.held };
+    });
+    return { type: "webhookd.keys_held", total: all.length, endpoints: all.slice(0, NAMED) };
   }
 
   #takeFailed(): Notice {

@@ -5,6 +5,7 @@
  * store and the deliveries are in `parts`, and `census` has the counts of deliveries and endpoints, up to 30 s old. The
  * name of a metric is a contract: `docs/interface.md` §8.
  */
+import { sum } from "../domain/tally.ts";
 import { Registry, type Metric } from "prom-client";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
 import { HALT_REASONS } from "../domain/deliveries/pause.ts";
@@ -34,6 +35,7 @@ interface Family {
 
 /** Only failing endpoints have a series: one for each endpoint would mean one for each customer. */
 const FAILING_LIMIT = 100;
+const HOLDING_LIMIT = 1000;
 
 /** Returns only the tenant's own series if `tenant` is not null. */
 export function exposition(metrics: Metrics, tenant: string | null): Promise<string> {
@@ -43,6 +45,7 @@ export function exposition(metrics: Metrics, tenant: string | null): Promise<str
           ...countersOf(metrics),
           ...sendingOf(metrics),
           ...nodesOf(metrics),
+          ...orderOf(metrics),
           ...outboxesOf(metrics),
           ...keepingOf(metrics),
           ...timesOf(metrics),
@@ -213,6 +216,23 @@ function outboxesOf({ parts }: Metrics): Family[] {
       `Rows that cannot be events, counted up to ${MAX_COUNTED}.`,
       known(({ setAside }) => setAside),
     ),
+  ];
+}
+
+/** Families about ordering keys. */
+function orderOf({ parts: { store, clock } }: Metrics): Family[] {
+  let asked: ReturnType<typeof store.statistics.heldKeys> | undefined;
+  const held = () => (asked ??= store.statistics.heldKeys(HOLDING_LIMIT));
+  return [
+    gauge(
+      "webhookd_held_keys",
+      `Ordering keys that are held after a failure, at the ${HOLDING_LIMIT} endpoints that have held any for longest.`,
+      async () => one(sum((await held()).map(({ count }) => count))),
+    ),
+    gauge("webhookd_held_key_oldest_seconds", "For how long a key has been held at most; 0 if none is.", async () => {
+      const [oldest] = await held();
+      return one(oldest === undefined ? 0 : Math.max(0, clock.now() - oldest.since) / 1000);
+    }),
   ];
 }
 

@@ -125,6 +125,7 @@ describe("the settings of mail", () => {
     smtpUrl: "smtps://me:p%40ss@mail.example",
     mailFrom: "a@b.example",
     mailTo: "c@d.example, e@f.example",
+    keyHeldAfter: 900_000,
   };
 
   it("are a server, a login and addresses", () => {

@@ -58,6 +58,7 @@ async function aNode(handed: Handed, clock: ManualClock, { isFirst, isOn, owns =
       tenantOf: async () => null,
     },
     ownership: { alerts: handed.on(clock, owns), owns },
+    statistics: { heldKeys: async () => [] },
   };
   const parts = {
     store,

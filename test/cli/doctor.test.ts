@@ -278,6 +278,7 @@ describe("doctor", () => {
     database: { bytes: 1, wal_bytes: 1, wal_trouble: null },
     backup: { every_seconds: 0, dir: "/b", last: null, failure: null },
     damaged_endpoints: { total: 0, endpoints: [] },
+    held_keys: [],
     departures: [],
     retry_delays_seconds: [30],
     dev: false,

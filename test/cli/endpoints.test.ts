@@ -245,6 +245,18 @@ describe("webhookd endpoints show", () => {
     expect((await endpoints(["show", id])).out).not.toContain("rotation");
   });
 
+  it("says which keys are held, and how the oldest goes on", async () => {
+    const event = "evt_01m7w8bx02jeyjr53r14y5rmma";
+    const held_keys = { count: 3, since: "2026-11-20T08:00:00.000Z", ordering_key: "order_7", event };
+    const getEndpoint = { ...anEndpoint, health: { ...aHealth, held_keys } };
+    const { out } = await endpoints(["show", id], { answers: { getEndpoint } });
+    expect(out).toMatch(
+      /held keys +3 keys, the oldest is order_7: nothing of it is sent, because evt_\w+ failed .+ ago$/m,
+    );
+    expect(out).toMatch(new RegExp(`to send it +webhookd replay ${event} --endpoint ${id}$`, "m"));
+    expect(out).toMatch(new RegExp(`to skip it +webhookd events cancel ${event} --endpoint ${id}$`, "m"));
+  });
+
   it("shows a field that it knows nothing of, as a newer daemon may have", async () => {
     const getEndpoint = { ...anEndpoint, health: aHealth, cost_centre: "4711", no_value: null };
     const { out } = await endpoints(["show", id], { answers: { getEndpoint } });

@@ -107,6 +107,14 @@ describe("webhookd status", () => {
     );
   });
 
+  it("says how many keys are held, since when, and what to type", async () => {
+    const held = { endpoint: ENDPOINT, count: 3, since: at(7200_000), ordering_key: "k", event: "evt_1" };
+    const { io } = await status({ status: { held_keys: [held, { ...held, count: 1, since: at(60_000) }] } });
+    expect(io.out).toContain(
+      `  HELD      4 ordering keys at 2 endpoints, since 2h ago: webhookd endpoints show ${ENDPOINT}\n`,
+    );
+  });
+
   it("says how each outbox is doing", async () => {
     const trouble = { what: "it is away", todo: "start it" };
     const outboxes = [

@@ -15,6 +15,20 @@ const named = (notices: readonly Notice[]) =>
   notices.map((notice) => [notice.type, "endpoints" in notice ? notice.endpoints.map((one) => one.endpoint) : null]);
 
 describe("folded alerts", () => {
+  it("name an endpoint with keys that are held for long once, until none is", () => {
+    const folder = new AlertFolder();
+    const held = (endpoint: string) => ({ endpoint, count: 2, since: 1, orderingKey: "k", event: "evt" });
+    const told = (now: number, ...all: readonly string[]) => {
+      folder.keysHeld(all.map(held));
+      return named(folder.take(at(now)));
+    };
+    expect(told(0, "ep_a")).toEqual([["webhookd.keys_held", ["ep_a"]]]);
+    expect(told(61_000, "ep_a")).toEqual([]);
+    expect(told(62_000, "ep_a", "ep_b")).toEqual([["webhookd.keys_held", ["ep_b"]]]);
+    expect(told(130_000)).toEqual([]);
+    expect(told(140_000, "ep_a")).toEqual([["webhookd.keys_held", ["ep_a"]]]);
+  });
+
   it("make at most ten posts of 40,000 failures in a minute, and count every one of them", () => {
     const faults = fc.record({
       endpoints: fc.integer({ min: 1, max: 3000 }),

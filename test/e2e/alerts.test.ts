@@ -46,6 +46,44 @@ async function start(
 }
 
 describe("alerts", () => {
+  it("tell of a key that is held for longer than the setting, and how it is freed", async () => {
+    const [customer, operator, chat] = [
+      await TestReceiver.start(Array<number>(9).fill(503)),
+      await TestReceiver.start(),
+      await TestReceiver.start(),
+    ];
+    const { daemon, pass } = await start({ url: operator.url, chat: chat.url });
+    const { id } = await daemon.register(customer.url, { ordering: "by_key", after_failure: "hold" });
+    const event = { type: "budget.exceeded", data: {}, ordering_key: "order_7" };
+    const published = await daemon.request("POST", "/v1/webhooks/events", event);
+    await daemon.daemon.idle();
+    await pass("10ms");
+    const held = () =>
+      operator.requests
+        .map(({ body }) => JSON.parse(String(body)))
+        .filter(({ type }) => type === "webhookd.keys_held")
+        .map(({ data }) => data);
+    await pass("14m");
+    expect(held()).toEqual([]);
+    await pass("2m");
+    await pass("2m");
+    const [alert, ...others] = held();
+    expect(others).toEqual([]);
+    expect(alert).toMatchObject({
+      total: 1,
+      endpoints: [{ endpoint: id, held_keys: { count: 1, ordering_key: "order_7", event: published.body.id } }],
+    });
+    const text = chat.requests.map(({ body }) => JSON.parse(String(body)).text).join("\n");
+    expect(text).toContain(`webhookd replay ${published.body.id} --endpoint ${id}`);
+    const { body: shown } = await daemon.request("GET", `/v1/webhooks/${id}`);
+    expect(shown.health.held_keys).toEqual(alert.endpoints[0].held_keys);
+    const { body: status } = await daemon.request("GET", "/v1/status");
+    expect(status.held_keys).toEqual([{ endpoint: id, ...shown.health.held_keys }]);
+    await daemon.request("POST", `/v1/webhooks/events/${published.body.id}/cancel`);
+    const after = await daemon.request("GET", `/v1/webhooks/${id}`);
+    expect(after.body.health.held_keys).toBeNull();
+  });
+
   it("are signed events of the daemon's own, and never about themselves", async () => {
     const failing = Array<number>(50).fill(503);
     const [customer, operator] = [await TestReceiver.start(failing), await TestReceiver.start(failing)];

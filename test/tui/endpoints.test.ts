@@ -281,6 +281,37 @@ describe("pausing an endpoint", () => {
   });
 });
 
+describe("freeing a held key", () => {
+  const held_keys = { count: 3, since: "2026-11-20T08:00:00.000Z", ordering_key: "order_7", event: idOf("evt", 7) };
+  const holding = () => onEndpoints({ instead: { getEndpoint: { ...anEndpoint, health: { ...aHealth, held_keys } } } });
+
+  it.each([
+    ["r", "replayEvent"],
+    ["x", "cancelEvent"],
+  ])("with %s acts on the failed event that holds it, at this endpoint: %s", (key, operation) => {
+    const dashboard = holding();
+    expect(shown(dashboard)).toContain("3 keys held");
+    dashboard.press("H");
+    expect(shown(dashboard)).toContain("Nothing of the key order_7 is sent");
+    expect(shown(dashboard)).toContain("2 more are held");
+    dashboard.press(key);
+    expect(asked(dashboard, operation)).toMatchObject([
+      { ask: { id: held_keys.event, body: { endpoint: anEndpoint.id } } },
+    ]);
+  });
+
+  it("is offered on the endpoint's page, which names the key and the event", () => {
+    const dashboard = holding().press("enter");
+    expect(shown(dashboard)).toMatch(/held keys 3, the oldest is order_7, for .*; H frees it; evt_/);
+  });
+
+  it("is refused where none is held", () => {
+    const dashboard = onEndpoints().press("H");
+    expect(dialogs(dashboard)).not.toContain("choice");
+    expect(shown(dashboard)).toContain("no key is held");
+  });
+});
+
 describe("enabling an endpoint", () => {
   it("says how much will go out, and sends it", () => {
     const setup = onEndpoints();

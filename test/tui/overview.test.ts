@@ -125,6 +125,14 @@ describe("whether it is all right", () => {
       `Nothing is sent to ${idOf("ep", 1)}.`,
     ],
     [
+      "an ordering key is held",
+      status({
+        held_keys: [{ endpoint: idOf("ep", 1), count: 1, since: ago(7200), ordering_key: "k", event: idOf("evt", 1) }],
+      }),
+      "! SOMETHING NEEDS ATTENTION",
+      /1 ordering key is held at ep_\w+, for 2h\./,
+    ],
+    [
       "the last backup failed",
       status({ backup: { ...aStatus.backup, failure: { at: ago(60), detail: "no space left" } } }),
       "! SOMETHING NEEDS ATTENTION",

@@ -257,7 +257,7 @@ describe("the help at 80 x 24", () => {
   it.each([
     ["0", [KEY.replayMany, "c", "N", "X", "t", "z", "B"]],
     ["1", [KEY.replay, KEY.replayMany, "N", "X", "n", "x", "t", "B"]],
-    ["3", [KEY.replayMany, "N", "X", "M", "a", "e", "t", "z", "S", "D", "B"]],
+    ["3", [KEY.replayMany, "N", "X", "M", "a", "e", "t", "z", KEY.freeKey, "S", "D", "B"]],
     ["5", ["z", "x", "B"]],
   ] as const)("opens with what can be done on screen %s", (screen, keys) => {
     const lines = shown(new Dashboard().connected().press(screen, "?")).split("\n");

@@ -2,7 +2,7 @@
 import type { Endpoint } from "../../src/client/operations.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";
-import { rotationChoice, switchChoice } from "../state/dialogs/endpoint-choices.ts";
+import { freeChoice, rotationChoice, switchChoice } from "../state/dialogs/endpoint-choices.ts";
 import { addForm, deleteForm, editForm, rotateForm, testForm } from "../state/dialogs/forms.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
 import { here } from "../state/lists/places.ts";
@@ -77,6 +77,16 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     run: (state) => only(ask(hold(state), switchChoice(endpointHere(state)!))),
   },
   {
+    keys: [KEY.freeKey],
+    show: KEY.freeKey,
+    label: "free key",
+    help: "free the key that has been held for longest",
+    on: ENDPOINTS,
+    acts: true,
+    off: whyNoHeldKey,
+    run: (state) => only(ask(hold(state), freeChoice(endpointHere(state)!, heldKeysHere(state)!))),
+  },
+  {
     keys: [KEY.rotate],
     show: KEY.rotate,
     label: "rotate secret",
@@ -145,6 +155,16 @@ export function endpointHere(state: State): Endpoint | null {
     default:
       return null;
   }
+}
+
+function heldKeysHere(state: State) {
+  const endpoint = endpointHere(state);
+  // An older daemon does not report held keys.
+  return (endpoint && state.known.health.get(endpoint.id)?.value.health.held_keys) ?? null;
+}
+
+function whyNoHeldKey(state: State): string | null {
+  return whyNoEndpoint(state) ?? (heldKeysHere(state) === null ? "no key is held" : null);
 }
 
 function whyNoEndpoint(state: State): string | null {

@@ -6,6 +6,7 @@ export const KEY = {
   add: "a",
   cancelMany: "X",
   failed: "f",
+  freeKey: "H",
   pauseJob: "z",
   pauseSending: "B",
   replay: "r",

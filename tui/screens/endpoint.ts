@@ -1,6 +1,6 @@
 /** Draws the page of an endpoint: its health, its settings, and its deliveries. */
 import { adviceOnFailure } from "../../src/client/advice.ts";
-import type { Attempt, Endpoint } from "../../src/client/operations.ts";
+import type { Attempt, Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
 import { typeNotes } from "../../src/client/type-notes.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts";
@@ -42,6 +42,7 @@ function headOf(state: State, id: string, width: number): string[] {
   return [
     titleRow(state, endpoint, width),
     ...whyRows(state, endpoint, width),
+    ...heldKeysOf(state, id).map((text) => row("held keys", { text, style: "red" })),
     row("url", { text: endpoint.url }),
     row("types", { text: typesText(state, endpoint) }),
     // An older daemon has no filters.
@@ -89,6 +90,16 @@ function whyRows(state: State, endpoint: Endpoint, width: number): string[] {
       line("", text, undefined),
     ),
   ];
+}
+
+/** Says which keys are held. An older daemon does not report them. */
+function heldKeysOf({ known, now, settings }: State, id: string): string[] {
+  const held = (known.health.get(id)?.value.health as Partial<EndpointWithHealth["health"]> | undefined)?.held_keys;
+  if (!held) return [];
+  const { count, since, ordering_key: key, event } = held;
+  const oldest = count === 1 ? key : `${countText(count)}, the oldest is ${key}`;
+  const todo = settings.readOnly ? "" : `; ${KEY.freeKey} frees it`;
+  return [`${oldest}, for ${age(now - Date.parse(since))}${todo}; ${event} failed`];
 }
 
 function titleRow(state: State, endpoint: Endpoint, width: number): string {

@@ -3,6 +3,7 @@ import type { Endpoint } from "../../src/client/operations.ts";
 import { standingOfEndpoint } from "../../src/client/standing.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import type { Standing } from "../../src/domain/endpoints/standing.ts";
+import { counted } from "../../src/domain/wording.ts";
 import { spread } from "../draw/chart.ts";
 import type { Cell } from "../draw/row.ts";
 import { sparkline, type Look } from "../draw/look.ts";
@@ -89,6 +90,11 @@ export function causeOf(
     (one, other) => Date.parse(other.last_at) - Date.parse(one.last_at),
   );
   if (!enabled) return reason === null ? "disabled by hand" : `disabled: ${reason}`;
+  // An older daemon does not report held keys.
+  const held = (health as Partial<typeof health>)?.held_keys;
+  if (held && health!.consecutive_failures === 0) {
+    return `${counted(held.count, "key", "keys")} held ${age(now - Date.parse(held.since))}`;
+  }
   if (latest === undefined || health === undefined) return "";
   const text = causeText(latest.error, latest.status_code);
   const ago = (at: string) => age(now - Date.parse(at));

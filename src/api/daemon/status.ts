@@ -4,6 +4,7 @@ import { WebhookdError } from "../../domain/errors.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Census } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
+import { HeldKeys, presentHeldKeys } from "../endpoints/held-keys.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
 import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
@@ -134,6 +135,10 @@ export const Status = titled(
       }),
       "Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.",
     ),
+    held_keys: described(
+      v.array(v.object({ endpoint: id("ep"), ...HeldKeys.entries })),
+      "The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.",
+    ),
     departures: described(
       v.array(v.string()),
       "A sentence for each constant of the specification that the configuration changes.",
@@ -181,6 +186,7 @@ export const aStatus = {
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
   outboxes: [],
   damaged_endpoints: { total: 0, endpoints: [] },
+  held_keys: [],
   departures: [],
   retry_delays_seconds: [30, 120, 600, 3600, 21_600, 86_400],
   dev: false,
@@ -202,6 +208,7 @@ export const getStatus: Operation = {
 const COUNT_PATIENCE_MS = 100;
 /** The longest time that the status waits for a slow store. */
 const PATIENCE_MS = 2000;
+const HOLDING_SHOWN = 20;
 
 /** The facts shown until the store has answered for the first time. */
 const UNREAD = {
@@ -213,12 +220,13 @@ const UNREAD = {
   counts: null,
   nodes: [],
   openMove: null,
+  heldKeys: [],
 } as const;
 
 /** Returns a function that reads the store's facts, or the last known ones if the store does not answer. */
 function latestOf({ store, clock, metrics }: ApiParts) {
   const read = async () => {
-    const [pause, space, size, last, damage, counts, nodes, openMove] = await Promise.all([
+    const [pause, space, size, last, damage, counts, nodes, openMove, heldKeys] = await Promise.all([
       store.operations.getPause(),
       store.upkeep.checkSpace(),
       store.operations.size(),
@@ -227,8 +235,9 @@ function latestOf({ store, clock, metrics }: ApiParts) {
       metrics.census.get(COUNT_PATIENCE_MS),
       store.ownership.nodes(),
       store.operations.openMove(),
+      store.statistics.heldKeys(HOLDING_SHOWN),
     ]);
-    return { pause, space, size, last, damage, counts, nodes, openMove };
+    return { pause, space, size, last, damage, counts, nodes, openMove, heldKeys };
   };
   let known: Awaited<ReturnType<typeof read>> = UNREAD;
 
@@ -254,7 +263,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
 
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const { pause, space, size, last, damage, counts, nodes, openMove } = await latest();
+    const { pause, space, size, last, damage, counts, nodes, openMove, heldKeys } = await latest();
     const dueSince = [deliveries.oldestDueAt(now), ...nodes.map(({ report }) => report?.oldestDueAt ?? null)];
     const { rules, failure } = backups;
     return json(200, {
@@ -288,6 +297,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       },
       outboxes: parts.outboxes.map(presentOutbox),
       damaged_endpoints: presentDamaged(damaged()),
+      held_keys: heldKeys.map((one) => ({ endpoint: one.endpoint, ...presentHeldKeys(one) })),
       departures: departures(),
       retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),
       dev: config.dev,

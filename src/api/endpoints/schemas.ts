@@ -9,6 +9,7 @@ import type { Operation } from "../pipeline/route.ts";
 import { Count, described, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 import { aPublication, Publication } from "../publishing/schemas.ts";
 import { SHOWN, anEndpoint } from "./fields.ts";
+import { HeldKeys, presentHeldKeys } from "./held-keys.ts";
 import { someSecrets } from "./secrets.ts";
 
 export const Endpoint = titled("Endpoint", v.object(SHOWN));
@@ -26,6 +27,10 @@ export const Health = titled(
     ),
     held: Some,
     failed: Some,
+    held_keys: described(
+      v.nullable(HeldKeys),
+      "The ordering keys of which nothing is sent, because an event failed and `after_failure` is `hold`; null if there is none.",
+    ),
     at_once: described(
       v.nullable(Count),
       "How many attempts to it may be on the wire at once for now: fewer if it is slow to answer. Other deliveries that are due wait for their turn. Null if another node sends to it.",
@@ -82,6 +87,7 @@ export const aHealth = {
   pending: 2,
   held: 0,
   failed: 0,
+  held_keys: null,
   at_once: 16,
 };
 
@@ -93,6 +99,7 @@ export function presentHealth(health: EndpointHealth, atOnce: number | null) {
     pending: health.pending,
     held: health.held,
     failed: health.failed,
+    held_keys: health.heldKeys && presentHeldKeys(health.heldKeys),
     at_once: atOnce,
   };
 }

@@ -634,8 +634,21 @@ type Health struct {
 	Pending int64 `json:"pending"`
 	Held int64 `json:"held"`
 	Failed int64 `json:"failed"`
+	// The ordering keys of which nothing is sent, because an event failed and `after_failure` is `hold`; null if there is none.
+	HeldKeys *HeldKeys `json:"held_keys"`
 	// How many attempts to it may be on the wire at once for now: fewer if it is slow to answer. Other deliveries that are due wait for their turn. Null if another node sends to it.
 	AtOnce *int64 `json:"at_once"`
+}
+
+type HeldKeys struct {
+	// How many are held, counted up to the maximum.
+	Count int64 `json:"count"`
+	// Since when the one that has been held for longest is held.
+	Since string `json:"since"`
+	// That key.
+	OrderingKey string `json:"ordering_key"`
+	// The failed event that holds it. To go on, replay it, or cancel it to leave it out: the next event of the key is sent then.
+	Event string `json:"event"`
 }
 
 type ImportedType struct {
@@ -1256,6 +1269,18 @@ type Status struct {
 	Reason string `json:"reason"`
 } `json:"endpoints"`
 } `json:"damaged_endpoints"`
+	// The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
+	HeldKeys []struct {
+	Endpoint string `json:"endpoint"`
+	// How many are held, counted up to the maximum.
+	Count int64 `json:"count"`
+	// Since when the one that has been held for longest is held.
+	Since string `json:"since"`
+	// That key.
+	OrderingKey string `json:"ordering_key"`
+	// The failed event that holds it. To go on, replay it, or cancel it to leave it out: the next event of the key is sent then.
+	Event string `json:"event"`
+} `json:"held_keys"`
 	// A sentence for each constant of the specification that the configuration changes.
 	Departures []string `json:"departures"`
 	// The ladder: the wait after each failure, in order.

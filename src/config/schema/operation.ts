@@ -156,6 +156,14 @@ export const OPERATION = [
     holdsSecret: true,
   },
   {
+    section: "alerts",
+    key: "key_held_after",
+    kind: "duration",
+    default: "15m",
+    sentence: "How long an ordering key may be held after a failure before there is an alert.",
+    live: true,
+  },
+  {
     section: "log",
     key: "format",
     kind: "choice",

@@ -40,6 +40,24 @@ export interface Blocker {
   readonly holdsKey: boolean;
 }
 
+/** The keys of an endpoint that are held now. */
+export interface HeldKeys {
+  /** Stops at `HELD_KEYS_LIMIT`. */
+  readonly count: number;
+  /** When the one that has been held for longest failed. */
+  readonly since: number;
+  /** That key, and the id of the event that holds it. */
+  readonly orderingKey: string;
+  readonly event: string;
+}
+
+export interface EndpointHeldKeys extends HeldKeys {
+  readonly endpoint: string;
+}
+
+/** Counting further would take longer than a request may. */
+export const HELD_KEYS_LIMIT = 10_000;
+
 /** The facts about a line. */
 export interface Line {
   /** Its first open delivery. Null if none is open. */

@@ -1,4 +1,5 @@
 /** An endpoint: a registered HTTPS URL, the event types it chose, and the secrets that sign for it. */
+import type { HeldKeys } from "../deliveries/ordering.ts";
 import type { AfterFailure, Ordering } from "../deliveries/ordering.ts";
 import type { FilterDocument } from "../events/filter/filter.ts";
 
@@ -187,6 +188,8 @@ export interface EndpointHealth {
   readonly pending: number;
   readonly held: number;
   readonly failed: number;
+  /** Null if none is held. */
+  readonly heldKeys: HeldKeys | null;
 }
 
 /** Counting further would take longer than a request may. */

@@ -4,6 +4,7 @@
  * second, 500 rows at most. A crash loses the counts of the last second, or somewhat more if many hundreds of endpoints
  * are called in one second. Tests are not counted.
  */
+import type { EndpointHeldKeys } from "../../domain/deliveries/ordering.ts";
 import type { FailureGroup, Parts } from "../../domain/deliveries/failure.ts";
 import type { Histogram, Tally } from "../../domain/tally.ts";
 import type { Caller } from "./reads.ts";
@@ -37,6 +38,8 @@ export interface StatisticsStore {
    * null tenant means all tenants.
    */
   failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
+  /** Returns the held keys of at most `limit` endpoints, the longest held first. */
+  heldKeys(limit: number): Promise<readonly EndpointHeldKeys[]>;
 }
 
 /** Leaves out tests and deleted objects, except a test that has been waiting since the process stopped. */

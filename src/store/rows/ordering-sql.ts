@@ -1,4 +1,6 @@
-/** Conditions about the lines of ordering keys. Both stores read them with the same SQL. */
+/** SQL about the lines of ordering keys, which both stores read alike. */
+import { HELD_KEYS_LIMIT, type HeldKeys } from "../../domain/deliveries/ordering.ts";
+import { eventId } from "./codes.ts";
 
 /** True if the endpoint `e` holds no key, whatever fails there. `holdsKey` decides the same for a delivery. */
 export const FREED = "(e.ordering <> 'by_key' OR e.after_failure <> 'hold')";
@@ -9,3 +11,42 @@ export const FREED_KEYS = `SELECT h.ordering_key AS key, h.sequence, h.event, h.
 
 /** True if every event of an ordering key is gone, so that its row may go too. */
 export const IS_OVER = `seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER})`;
+
+/** Selects the numbers of the endpoints that have held keys, with one step in the index for each of them. */
+export const HOLDING = `
+  WITH RECURSIVE holding (number) AS (
+    SELECT min(endpoint) FROM held_key
+    UNION ALL SELECT (SELECT min(endpoint) FROM held_key WHERE endpoint > holding.number) FROM holding
+    WHERE holding.number IS NOT NULL)
+  SELECT number FROM holding`;
+
+/**
+ * Selects the held keys of the endpoints whose numbers this SQL selects, the longest held first. If several failed
+ * deliveries hold a key, the first in line must go first.
+ */
+export function heldKeysSql(endpoints: string): string {
+  const oldest = "FROM held_key h WHERE h.endpoint = n.number ORDER BY h.since LIMIT 1";
+  return `SELECT o.number, o.count, o.since, k.key AS line, e.key AS event, e.random FROM (
+      SELECT n.number, (SELECT h.since ${oldest}) AS since, (SELECT h.ordering_key ${oldest}) AS num,
+        (SELECT count(DISTINCT few.num) FROM (
+           SELECT h.ordering_key AS num FROM held_key h WHERE h.endpoint = n.number LIMIT ${HELD_KEYS_LIMIT}) few) AS count
+      FROM (${endpoints}) n) o
+    JOIN ordering_key k ON k.num = o.num
+    JOIN event e ON e.key = (
+      SELECT h.event FROM held_key h WHERE h.ordering_key = o.num ORDER BY h.sequence, h.event LIMIT 1)
+    ORDER BY o.since`;
+}
+
+export interface HeldKeysRow {
+  /** That of the endpoint. */
+  readonly number: number;
+  readonly count: number;
+  readonly since: number;
+  readonly line: string;
+  readonly event: number;
+  readonly random: string;
+}
+
+export function heldKeysOf({ count, since, line, event, random }: HeldKeysRow): HeldKeys {
+  return { count, since, orderingKey: line, event: eventId(event, random) };
+}

@@ -115,6 +115,23 @@ describe("/metrics", () => {
     });
   });
 
+  it("counts the keys that are held, and says for how long", async () => {
+    const store = await aStore();
+    const api = await ApiServer.start(store);
+    const values = async () => {
+      const families = await scrape(api);
+      return ["webhookd_held_keys", "webhookd_held_key_oldest_seconds"].map((name) => seriesOf(families, name)[name]);
+    };
+    expect(await values()).toEqual([0, 0]);
+    await addEndpoint(store, { ordering: "by_key", afterFailure: "hold" });
+    const [published] = await store.events.publish([draft({ orderingKey: "k" })], api.clock.now(), withCapacity);
+    await store.deliveries.record([failed(published!.fresh[0]!)]);
+    api.clock.advance("90s");
+    const [count, seconds] = await values();
+    expect(count).toBe(1);
+    expect(seconds).toBeGreaterThanOrEqual(90);
+  });
+
   it("counts the first delivery that fails from 0, so that `increase` sees it", async () => {
     const series = seriesOf(await scrape(await ApiServer.start(await aStore())), "webhookd_deliveries_failed_total");
     expect(series).toEqual(

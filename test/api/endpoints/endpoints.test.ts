@@ -93,6 +93,7 @@ describe("registering", () => {
       pending: 0,
       held: 0,
       failed: 0,
+      held_keys: null,
       at_once: 16,
     };
     expect((await api.get(`${PATH}/${body.id}`)).body).toEqual({ ...rest, health });

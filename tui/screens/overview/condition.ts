@@ -80,7 +80,7 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
 
 /** Lists problems that do not keep anything from being sent yet. */
 function sideFacts(
-  { damaged_database: damaged, backup, disk, nodes, outboxes, oldest_due_at: oldest }: Status,
+  { damaged_database: damaged, backup, disk, nodes, outboxes, oldest_due_at: oldest, held_keys: held }: Status,
   now: number,
 ): string[] {
   const late = oldest === null ? 0 : now - Date.parse(oldest);
@@ -88,6 +88,7 @@ function sideFacts(
     ...(late > LATE_MS ? [`The oldest delivery has been due for ${age(late)}.`] : []),
     ...nodeFacts((nodes as Status["nodes"] | undefined) ?? []),
     ...outboxFacts(outboxes),
+    ...heldFacts(held ?? [], now),
     ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
     ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk space is free.`] : []),
     ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
@@ -101,6 +102,15 @@ function outboxFacts(outboxes: Status["outboxes"]): string[] {
     const rows = counted(aside!, "row", "rows");
     return [`${rows} of the outbox ${name} cannot be events: \`webhookd outbox status\` shows why.`];
   });
+}
+
+function heldFacts(all: Status["held_keys"], now: number): string[] {
+  const [first] = all;
+  if (first === undefined) return [];
+  const keys = all.reduce((sum, { count }) => sum + count, 0);
+  const are = counted(keys, "ordering key is", "ordering keys are");
+  const where = all.length === 1 ? first.endpoint : counted(all.length, "endpoint", "endpoints");
+  return [`${are} held at ${where}, for ${age(now - Date.parse(first.since))}.`];
 }
 
 /** Older daemons do not report nodes. */

@@ -1,8 +1,10 @@
 /** Dialogs that disable or enable an endpoint, or end the rotation of its secret, with one key for each choice. */
-import type { Endpoint } from "../../../src/client/operations.ts";
+import type { Endpoint, EndpointWithHealth } from "../../../src/client/operations.ts";
 import type { ChoiceDialog } from "../../model/dialog.ts";
 import { shortId } from "../../draw/numbers.ts";
 import type { ActDraft, Request } from "../../model/call.ts";
+
+type HeldKeys = NonNullable<EndpointWithHealth["health"]["held_keys"]>;
 
 export function switchChoice(endpoint: Endpoint): ChoiceDialog {
   return endpoint.enabled ? disableChoice(endpoint) : enableChoice(endpoint);
@@ -38,6 +40,33 @@ function enableChoice({ id, url }: Endpoint): ChoiceDialog {
         key: "y",
         label: "enable, and send the held events",
         act: { label: `enable ${shortId(id)}`, request, event: null },
+      },
+    ],
+  };
+}
+
+/** Frees the key that has been held for longest. */
+export function freeChoice({ id, url }: Endpoint, held: HeldKeys): ChoiceDialog {
+  const { event, ordering_key: key, count } = held;
+  const body = { endpoint: id };
+  const replay: Request = { operation: "replayEvent", ask: { id: event, body } };
+  const cancel: Request = { operation: "cancelEvent", ask: { id: event, body } };
+  return {
+    kind: "choice",
+    title: "Free a held key",
+    facts: [
+      url,
+      "",
+      `Nothing of the key ${key} is sent, because ${event} failed.`,
+      ...(count === 1 ? [] : [`${count - 1} more are held; this one has been held for longest.`]),
+    ],
+    waiting: null,
+    choices: [
+      { key: "r", label: "replay: send it again", act: { label: `replay ${shortId(event)}`, request: replay, event } },
+      {
+        key: "x",
+        label: "cancel: leave it out, and send the next event of the key",
+        act: { label: `cancel ${shortId(event)}`, request: cancel, event: null },
       },
     ],
   };

@@ -607,8 +607,21 @@ class Health(TypedDict):
     pending: int
     held: int
     failed: int
+    # The ordering keys of which nothing is sent, because an event failed and `after_failure` is `hold`; null if there is none.
+    held_keys: Union[HeldKeys, None]
     # How many attempts to it may be on the wire at once for now: fewer if it is slow to answer. Other deliveries that are due wait for their turn. Null if another node sends to it.
     at_once: Optional[int]
+
+
+class HeldKeys(TypedDict):
+    # How many are held, counted up to the maximum.
+    count: int
+    # Since when the one that has been held for longest is held.
+    since: str
+    # That key.
+    ordering_key: str
+    # The failed event that holds it. To go on, replay it, or cancel it to leave it out: the next event of the key is sent then.
+    event: str
 
 
 class _ImportedType(TypedDict):
@@ -1098,6 +1111,8 @@ class Status(TypedDict):
     outboxes: List[Outbox]
     # Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.
     damaged_endpoints: Dict[str, Any]
+    # The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
+    held_keys: List[Dict[str, Any]]
     # A sentence for each constant of the specification that the configuration changes.
     departures: List[str]
     # The ladder: the wait after each failure, in order.

@@ -2,6 +2,7 @@
  * The health of endpoints. The node that owns an endpoint keeps its streak in memory; streaks that changed are written
  * once a second. Open and failed deliveries are counted when somebody asks, up to a limit.
  */
+import { heldKeysOf, heldKeysSql, type HeldKeysRow } from "../../rows/ordering-sql.ts";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
 import { afterAttempt, afterEnabling, isFailing, NO_STREAK, type Streak } from "../../../domain/endpoints/streak.ts";
 import type { EndedAttempt } from "../../store.ts";
@@ -135,15 +136,18 @@ export class Health {
        FROM unnest($1::integer[], $2::bigint[]) WITH ORDINALITY AS p(number, after, place) ORDER BY p.place`,
       [rows.map(({ number }) => number), rows.map(({ cancel_to: to }) => to ?? -1)],
     );
-    await this.load(
-      database,
-      rows.map(({ number }) => number),
-    );
+    const numbers = rows.map(({ number }) => number);
+    const [held] = await Promise.all([
+      database.lists.rows<HeldKeysRow>(heldKeysSql("SELECT unnest($1::integer[]) AS number"), [numbers]),
+      this.load(database, numbers),
+    ]);
+    const heldKeys = new Map(held.map((row) => [row.number, heldKeysOf(row)]));
     const found = rows.map(({ id, number, enabled }, at) => {
       const { failingSince: _, ...streak } = this.#streaks.get(number) ?? NO_STREAK;
       const open_ = Math.min(HEALTH_COUNT_LIMIT, counts[at]!.open);
-      const [pending, held] = enabled === 1 ? [open_, 0] : [0, open_];
-      return [id, { ...streak, pending, held, failed: counts[at]!.failed }] as const;
+      const [pending, kept] = enabled === 1 ? [open_, 0] : [0, open_];
+      const known = { pending, held: kept, failed: counts[at]!.failed, heldKeys: heldKeys.get(number) ?? null };
+      return [id, { ...streak, ...known }] as const;
     });
     return new Map(found);
   }

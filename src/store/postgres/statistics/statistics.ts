@@ -1,4 +1,6 @@
 /** Statistics: counters per minute, a census of deliveries and endpoints, and reports of failures. */
+import type { EndpointHeldKeys } from "../../../domain/deliveries/ordering.ts";
+import { heldKeysOf, heldKeysSql, HOLDING, type HeldKeysRow } from "../../rows/ordering-sql.ts";
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { FailureGroups } from "../../../domain/deliveries/failure.ts";
 import type {
@@ -131,6 +133,15 @@ export class PostgresStatistics implements StatisticsStore {
       })
       .toSorted((one, other) => other.consecutiveFailures - one.consecutiveFailures)
       .slice(0, limit);
+  }
+
+  async heldKeys(limit: number): Promise<readonly EndpointHeldKeys[]> {
+    const rows = await this.#engine.database.lists.rows<HeldKeysRow & { readonly endpoint: string }>(
+      `SELECT held.*, p.id AS endpoint FROM (${heldKeysSql(HOLDING)} LIMIT $1) held
+       JOIN endpoint p ON p.number = held.number ORDER BY held.since`,
+      [limit],
+    );
+    return rows.map((row) => ({ endpoint: row.endpoint, ...heldKeysOf(row) }));
   }
 
   async #isThere(tenant: string | null, endpoint: string): Promise<boolean> {

@@ -7,6 +7,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
 import { afterAttempt, afterEnabling, isFailing, NO_STREAK, type Streak } from "../../../domain/endpoints/streak.ts";
 import type { EndedAttempt } from "../../store.ts";
+import { HeldKeys } from "../ordering/held-keys.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import { FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
@@ -18,6 +19,7 @@ type StreakRow = [number, number | null, number | null, number, number | null];
 const FRESH_LIMIT = 20_000;
 
 export class Health {
+  readonly heldKeys: HeldKeys;
   readonly #index: EndpointIndex;
   readonly #streaks = new Map<number, Streak>();
   /** Endpoints whose streak has changed since it was written. */
@@ -34,6 +36,7 @@ export class Health {
 
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
+    this.heldKeys = new HeldKeys(db);
     this.#select = db.prepare(
       `SELECT last_success_at AS lastSuccessAt, last_failure_at AS lastFailureAt,
          consecutive_failures AS consecutiveFailures, failing_since AS failingSince FROM health WHERE endpoint = ?`,
@@ -112,7 +115,8 @@ export class Health {
     const after = cancelTo ?? -1;
     const open = Math.min(HEALTH_COUNT_LIMIT, this.#waiting.get(number, after)! + this.#fresh.get(number, after)!);
     const [pending, held] = enabled ? [open, 0] : [0, open];
-    return { ...streak, pending, held, failed: this.#failed.get({ endpoint: number })! };
+    const failed = this.#failed.get({ endpoint: number })!;
+    return { ...streak, pending, held, failed, heldKeys: this.heldKeys.of(number) };
   }
 
   /** Yields the endpoints that are failing, by number. */

@@ -1,4 +1,5 @@
 /** Statistics: counters per minute, a census of deliveries and endpoints, and reports of failures. */
+import type { EndpointHeldKeys } from "../../../domain/deliveries/ordering.ts";
 import type {
   Caller,
   EndpointStatsQuery,
@@ -119,6 +120,13 @@ export class SqliteStatistics implements StatisticsStore {
           const since = { failingSince: failingSince!, lastFailureAt: lastFailureAt! };
           return { endpoint: id, enabled, consecutiveFailures, ...since };
         }),
+    );
+  }
+
+  async heldKeys(limit: number): Promise<readonly EndpointHeldKeys[]> {
+    const { index, health } = this.#parts;
+    return this.#engine.read(() =>
+      [...health.heldKeys.all(limit)].map(([number, held]) => ({ endpoint: index.byNumber(number).id, ...held })),
     );
   }
 

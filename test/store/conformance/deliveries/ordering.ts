@@ -300,6 +300,41 @@ export function ordering(openFresh: OpenFresh): void {
       expect(left.map(({ delivery }) => delivery)).not.toContain(next.delivery);
     });
 
+    it("says how many keys are held at an endpoint, since when, and which event holds the first", async () => {
+      const { store } = await openFresh();
+      expect(await store.statistics.heldKeys(10)).toEqual([]);
+      const [one, other, none] = [
+        await addEndpoint(store, HOLD),
+        await addEndpoint(store, HOLD),
+        await addEndpoint(store, HOLD),
+      ];
+      const [first, second] = (await publish(store, ["a", "b", "a"], withoutCapacity)) as [Publication, Publication];
+      const fail = async (endpoint: string, at: number) => {
+        const claim = (await due(store, endpoint))[at]!;
+        await store.deliveries.record([failed(claim)]);
+      };
+      await fail(one, 0);
+      await fail(one, 0);
+      await fail(other, 1);
+      const held = { count: 2, since: START, orderingKey: "a", event: first.id };
+      const alone = { count: 1, since: START, orderingKey: "b", event: second.id };
+      expect((await store.endpoints.health(null, one))!.heldKeys).toEqual(held);
+      const health = await store.endpoints.healthOf([other, none]);
+      expect([health.get(other)!.heldKeys, health.get(none)!.heldKeys]).toEqual([alone, null]);
+      const all = await store.statistics.heldKeys(10);
+      expect(new Set(all)).toEqual(
+        new Set([
+          { endpoint: one, ...held },
+          { endpoint: other, ...alone },
+        ]),
+      );
+      expect(await store.statistics.heldKeys(1)).toHaveLength(1);
+      await store.events.cancel(null, first.id, one);
+      expect((await store.endpoints.health(null, one))!.heldKeys).toEqual(alone);
+      await store.endpoints.delete(null, one, START);
+      expect(await store.statistics.heldKeys(10)).toEqual([{ endpoint: other, ...alone }]);
+    });
+
     it("says which delivery another one waits behind, and which one holds the key", async () => {
       const { store, endpoint, first, second, third } = await three(openFresh, HOLD);
       const query = { tenant: null, limit: 10, order: "oldest", endpoint } as const;

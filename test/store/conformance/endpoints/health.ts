@@ -32,7 +32,13 @@ export function health(openFresh: OpenFresh): void {
         ]);
       };
       const none = { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0 };
-      expect(await store.endpoints.health("default", id)).toEqual({ ...none, pending: 0, held: 0, failed: 0 });
+      expect(await store.endpoints.health("default", id)).toEqual({
+        ...none,
+        pending: 0,
+        held: 0,
+        failed: 0,
+        heldKeys: null,
+      });
       await attempt(false, START);
       await attempt(false, START + 1000);
       expect(await store.endpoints.failingSince(id)).toBe(START + 12);
