@@ -1,7 +1,5 @@
-import type { Client } from "../../src/client/client.ts";
 import { CLIENT, command, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
 import { keepingIn } from "../files.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
@@ -41,16 +39,15 @@ export const endpointsAdd = command({
     const file = args["secret-file"];
     const client = connect(args, io);
     const events = await readTypes(args.events, client);
-    const body = { url: args.to, events, ...settings, enabled: !args.disabled && brought === undefined };
+    const secretOf = brought !== undefined && { signing_secret: brought };
+    const body = { url: args.to, events, ...settings, ...secretOf, enabled: !args.disabled };
     const register = () => client.call("registerEndpoint", { query: { tenant: args.tenant }, body });
     const make = () => suggesting(events, client, register);
     const endpoint = await keepingIn(file, { make, secret: ({ signing_secret }) => signing_secret });
     const { signing_secret: secret, ...rest } = endpoint;
-    if (brought !== undefined) await bringAlong(client, { id: rest.id, secret: brought, enable: !args.disabled });
     const isShown = file === undefined && brought === undefined;
     if (args.json) {
-      const enabled = !args.disabled;
-      sayJson(io, isShown ? endpoint : { ...rest, enabled });
+      sayJson(io, isShown ? endpoint : rest);
       return EXIT.ok;
     }
     note(io, `${rest.id} added: ${rest.url}`);
@@ -63,21 +60,3 @@ export const endpointsAdd = command({
     return EXIT.ok;
   },
 });
-
-/**
- * The endpoint was registered disabled and is enabled last, so that nothing is signed with a secret that the receiver
- * does not have yet.
- */
-async function bringAlong(
-  client: Client,
-  { id, secret, enable }: { readonly id: string; readonly secret: string; readonly enable: boolean },
-): Promise<void> {
-  try {
-    await client.call("rotateSecret", { id, body: { secret, overlap_seconds: 0 } });
-    if (enable) await client.call("changeEndpoint", { id, body: { enabled: true } });
-  } catch (error) {
-    const { message, failure } = error as { readonly message: string; readonly failure?: "not_allowed" };
-    const hint = `It exists, but is disabled. Run webhookd endpoints rotate-secret ${id} --overlap 0s --secret-from FILE, then enable it.`;
-    throw new Failure(failure ?? "refused", `${id} was added, but without that secret: ${message}`, hint);
-  }
-}

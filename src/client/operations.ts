@@ -189,8 +189,8 @@ export interface Answers {
   listEndpoints: Page<ListedEndpoint> & { readonly failing?: number | undefined };
   getEndpoint: EndpointWithHealth;
   changeEndpoint: Endpoint;
-  /** Has `signing_secret` if the call created the endpoint. */
-  putEndpoint: Endpoint | Out<typeof endpoint.RegisteredEndpoint>;
+  /** Has `signing_secret` if the call created the endpoint. Null with `dry_run`. */
+  putEndpoint: Endpoint | Out<typeof endpoint.RegisteredEndpoint> | null;
   deleteEndpoint: null;
   listEndpointAttempts: Page<Attempt>;
   /** Returns the attempt with `wait`, otherwise the publication. */

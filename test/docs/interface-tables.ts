@@ -55,7 +55,11 @@ function fields(): string[] {
   const rows = Object.entries(properties).map(([name, given]) => {
     const component = typeof given["$ref"] === "string" ? components[given["$ref"].split("/").at(-1)!] : {};
     const schema: JsonObject = { ...component, ...given };
-    const missing = required.includes(name) ? "required" : `\`${JSON.stringify(schema["default"])}\``;
+    const missing = required.includes(name)
+      ? "required"
+      : schema["default"] === undefined
+        ? "–"
+        : `\`${JSON.stringify(schema["default"])}\``;
     return [`\`${name}\``, missing, limitsOf(schema), String(schema["description"])];
   });
   return table(["field", "default", "limits", ""], rows);

@@ -18,6 +18,7 @@ import type { Call } from "../pipeline/route.ts";
 import { asRead, AnyObject, anObject, described, titled } from "../pipeline/shapes.ts";
 import { checked, Faults, type JsonObject, memberPointer, readJson } from "../pipeline/body.ts";
 import { FIELDS, MASKED, READ_ONLY, type RegistrationRules, SHOWN } from "./fields.ts";
+import { BroughtSecret } from "./secrets.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -42,14 +43,28 @@ export function rulesFor(
   };
 }
 
+/** Only for an endpoint that is new. It is no setting, because only a rotation changes it afterwards. */
+const SIGNING_SECRET = v.optional(
+  BroughtSecret(
+    "A secret that its receiver already verifies with, from another sender. By default, a new one is made.",
+  ),
+);
+
 export function registrationSchema(rules: RegistrationRules) {
-  return titled("Registration", v.strictObject(registered(rules)));
+  return titled("Registration", v.strictObject({ ...registered(rules), signing_secret: SIGNING_SECRET }));
 }
 
-export function readRegistration(body: Uint8Array, rules: RegistrationRules): EndpointSettings {
-  const settings = settingsOf(readJson(body, registrationSchema(rules)));
+/** The settings of an endpoint to be made, and the signing secret that the caller brings. */
+export interface Registration {
+  readonly settings: EndpointSettings;
+  readonly secret: string | undefined;
+}
+
+export function readRegistration(body: Uint8Array, rules: RegistrationRules): Registration {
+  const given: Fields = readJson(body, registrationSchema(rules));
+  const settings = settingsOf(given);
   keptHeaders(settings.headers, {});
-  return settings;
+  return { settings, secret: given["signing_secret"] as string | undefined };
 }
 
 function registered(rules: RegistrationRules): Record<string, v.GenericSchema> {
@@ -62,7 +77,11 @@ function registered(rules: RegistrationRules): Record<string, v.GenericSchema> {
 
 /** Like a registration, but `enabled` may be left unchanged, and the path may contain the `uid`. */
 export type Replacement = Omit<EndpointSettings, "enabled" | "uid"> &
-  Partial<Pick<EndpointSettings, "enabled" | "uid">> & { readonly id?: string; readonly tenant?: string };
+  Partial<Pick<EndpointSettings, "enabled" | "uid">> & {
+    readonly id?: string;
+    readonly tenant?: string;
+    readonly secret?: string;
+  };
 
 /** Ignored in a replacement, so that a caller can send back what it read, with its own changes. */
 const IGNORED = READ_ONLY.filter(([wire]) => wire !== "id" && wire !== "tenant");
@@ -82,6 +101,11 @@ export function replacementSchema(rules: RegistrationRules) {
           "Needed only if the path contains an id. If you leave it out in that case, the endpoint loses its `uid`.",
         ),
       ),
+      signing_secret: v.optional(
+        BroughtSecret(
+          "If this registers the endpoint: a secret that its receiver already verifies with; needs the scope `secrets`. An endpoint that exists keeps its own; a rotation replaces it.",
+        ),
+      ),
       id: asRead(SHOWN.id, SAME),
       tenant: asRead(SHOWN.tenant, SAME),
       ...Object.fromEntries([...IGNORED, ["health", AnyObject] as const].map(([wire, shape]) => [wire, asRead(shape)])),
@@ -90,8 +114,17 @@ export function replacementSchema(rules: RegistrationRules) {
 }
 
 export function readReplacement(body: Uint8Array, rules: RegistrationRules): Replacement {
-  const given = readJson(body, replacementSchema(rules)) as Fields & Pick<Replacement, "id" | "tenant">;
-  return { ...settingsOf(given), ...(given.id && { id: given.id }), ...(given.tenant && { tenant: given.tenant }) };
+  const given = readJson(body, replacementSchema(rules)) as Fields & {
+    readonly id?: string;
+    readonly tenant?: string;
+    readonly signing_secret?: string;
+  };
+  return {
+    ...settingsOf(given),
+    ...(given.id && { id: given.id }),
+    ...(given.tenant && { tenant: given.tenant }),
+    ...(given.signing_secret && { secret: given.signing_secret }),
+  };
 }
 
 /**
@@ -100,11 +133,12 @@ export function readReplacement(body: Uint8Array, rules: RegistrationRules): Rep
  */
 export function replaced(
   call: Call,
-  { id, tenant, ...given }: Replacement,
+  replacement: Replacement,
   { settings, endpoint, owner }: Replaced,
   uid: string | null,
 ): EndpointSettings {
   requireMatch(call, endpoint);
+  const { id, tenant, secret: _, ...given } = replacement;
   const faults = new Faults();
   if (id !== undefined && id !== endpoint?.id) {
     const other = endpoint === null ? "there is no such endpoint any more" : "is another endpoint than in the path";
@@ -251,6 +285,12 @@ export function requireForValues(principal: Principal, headers: Readonly<Record<
   const isSet = (value: unknown) => value !== null && value !== MASKED;
   if (allows(principal, "secrets") || !Object.values(headers).some(isSet)) return;
   throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
+}
+
+/** Without the scope `secrets` nobody chooses what signs, neither here nor in a rotation. */
+export function requireForSecret(principal: Principal, secret: string | undefined): void {
+  if (secret === undefined || allows(principal, "secrets")) return;
+  throw new WebhookdError("forbidden", 'choosing the signing secret needs a key that also has the scope "secrets"');
 }
 
 /** Only an endpoint that already chose an archived type may keep it. Throws `validation_failed`. */

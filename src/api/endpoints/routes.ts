@@ -10,7 +10,7 @@ import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/list
 import { endpointId, requireNames, uidOf } from "../pipeline/names.ts";
 import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Route } from "../pipeline/route.ts";
-import { severalParameter } from "../pipeline/query.ts";
+import { flagParameter, severalParameter } from "../pipeline/query.ts";
 import { checked, validationFailed } from "../pipeline/body.ts";
 import { presentEndpoint, uidSchema } from "./fields.ts";
 import {
@@ -24,6 +24,7 @@ import {
   replaced,
   replacementSchema,
   requireForMove,
+  requireForSecret,
   requireSameUid,
   requireForValues,
   requireMatch,
@@ -46,6 +47,11 @@ import { presentSecrets } from "./secrets.ts";
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
 const INCLUDED = ["health", "recent", "failing"] as const;
+const DryRun = flagParameter(
+  "dry_run",
+  "Only check the request: the answer is 204 if it could be done, and nothing is stored.",
+  false,
+);
 const Include = severalParameter(
   "include",
   INCLUDED,
@@ -55,18 +61,7 @@ const Include = severalParameter(
 export function endpointRoutes(parts: ApiParts): Route[] {
   const one = { path: `${PATH}/:id`, query: [TenantParameter], reach: "endpoint" } as const;
   return [
-    {
-      method: "POST",
-      path: PATH,
-      access: "manage",
-      query: [TenantParameter],
-      body: { ...SMALL_BODY, schema: registrationSchema(rulesFor(parts, "", ANYONE)) },
-      audit: "endpoint.register",
-      growth: { grows: 800, kept: "[retention] statistics and audit, once it is deleted" },
-      operation: registerEndpoint,
-      again: (call, remembered) => registeredBefore(parts, call, remembered),
-      handle: (call) => register(parts, call),
-    },
+    registration(parts),
     {
       method: "GET",
       path: PATH,
@@ -102,6 +97,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
     },
     {
       ...one,
+      query: [TenantParameter, DryRun],
       method: "PUT",
       access: "manage",
       body: { ...SMALL_BODY, schema: replacementSchema(rulesFor(parts, "", ANYONE)) },
@@ -113,13 +109,30 @@ export function endpointRoutes(parts: ApiParts): Route[] {
   ];
 }
 
+/** Registers an endpoint. A repeat of the request under its idempotency key is answered from the row. */
+function registration(parts: ApiParts): Route {
+  return {
+    method: "POST",
+    path: PATH,
+    access: "manage",
+    query: [TenantParameter],
+    body: { ...SMALL_BODY, schema: registrationSchema(rulesFor(parts, "", ANYONE)) },
+    audit: "endpoint.register",
+    growth: { grows: 800, kept: "[retention] statistics and audit, once it is deleted" },
+    operation: registerEndpoint,
+    again: (call, remembered) => registeredBefore(parts, call, remembered),
+    handle: (call) => register(parts, call),
+  };
+}
+
 async function register(parts: ApiParts, { principal, query, body, now, request }: Call): Promise<Reply> {
   const { store, config } = parts;
   const tenant = tenantToWrite(principal, namedTenant(query));
-  const settings = readRegistration(body, rulesFor(parts, tenant, principal));
+  const { settings, secret } = readRegistration(body, rulesFor(parts, tenant, principal));
   requireForValues(principal, settings.headers);
+  requireForSecret(principal, secret);
   requireOffered(parts, settings.events, []);
-  const own = idAndSecret(parts, now);
+  const own = idAndSecret(parts, now, secret);
   const endpoint = await store.endpoints.add(
     { ...settings, ...own, tenant },
     config.endpoints.maxPerTenant,
@@ -129,9 +142,9 @@ async function register(parts: ApiParts, { principal, query, body, now, request 
   return registered(endpoint, own.signingSecret);
 }
 
-/** Makes the id and the signing secret of a new endpoint. */
-function idAndSecret({ random }: ApiParts, now: number) {
-  return { id: newId("ep", now, random(10)), signingSecret: newSigningSecret(random) };
+/** Makes the id of a new endpoint, and its signing secret unless the caller brings one. */
+function idAndSecret({ random }: ApiParts, now: number, brought: string | undefined) {
+  return { id: newId("ep", now, random(10)), signingSecret: brought ?? newSigningSecret(random) };
 }
 
 /**
@@ -265,6 +278,7 @@ async function replace(parts: ApiParts, call: Call): Promise<Reply> {
   const owner = tenant ?? (await store.endpoints.tenantOf(id));
   if (owner === null) throw notFound();
   const given = givenOf(parts, call, owner);
+  if (DryRun.read(call.query) === true) return tried(parts, call, given, await store.endpoints.get(tenant, id));
   const settings = (before: EndpointSettings, endpoint: Endpoint) => {
     requireSameUid(call.principal, before, given.uid ?? null);
     requireOffered(parts, given.events, before.events);
@@ -285,7 +299,11 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
     const detail = "differs from the one in the path; leave it out";
     throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
   }
-  const own = idAndSecret(parts, now);
+  if (DryRun.read(query) === true) {
+    const id = await store.endpoints.idOf(tenant, uid);
+    return tried(parts, call, given, id === null ? null : await store.endpoints.get(tenant, id));
+  }
+  const own = idAndSecret(parts, now, given.secret);
   const { endpoint, isNew } = await store.endpoints.put(
     { ...own, tenant, uid },
     (settings, endpoint) => {
@@ -301,9 +319,17 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   return isNew ? registered(endpoint, own.signingSecret) : stored(parts, endpoint);
 }
 
+/** Says that a replacement could be made. It does not look for a full tenant, which only the transaction knows. */
+function tried(parts: ApiParts, call: Call, { events }: Replacement, before: Endpoint | null): Reply {
+  requireMatch(call, before);
+  requireOffered(parts, events, before?.events ?? []);
+  return { ...NO_CONTENT, isAudited: false };
+}
+
 function givenOf(parts: ApiParts, { principal, body }: Call, tenant: string): Replacement {
   const given = readReplacement(body, rulesFor(parts, tenant, principal));
   requireForValues(principal, given.headers);
+  requireForSecret(principal, given.secret);
   return given;
 }
 

@@ -195,13 +195,14 @@ export const putEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Register or replace an endpoint",
   description:
-    "If the path has `uid:` and your own name for the endpoint, the endpoint is registered, or replaced if it exists. You can safely repeat this, even from several places at once, for example at each deploy. If the path has an id, the endpoint is replaced. Fields that are left out get their defaults, except `enabled`, which stays as it is. The signing secret stays the same, and is shown only when the endpoint is registered.",
+    "If the path has `uid:` and your own name for the endpoint, the endpoint is registered, or replaced if it exists. You can safely repeat this, even from several places at once, for example at each deploy. If the path has an id, the endpoint is replaced. Fields that are left out get their defaults, except `enabled`, which stays as it is. The signing secret stays the same, and is shown only when the endpoint is registered. With `dry_run=true` the request is only checked.",
   params,
   headers: { "If-Match": IF_MATCH, "If-None-Match": "`*`: only if there is no such endpoint yet." },
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
     200: { ...CHANGED, description: "The endpoint existed and was replaced." },
     201: { ...REGISTERED, description: "The endpoint was registered." },
+    204: { description: "With `dry_run`: the request could be done." },
   },
   problems: ["already_created", "endpoint_limit", "precondition_failed"],
 };

@@ -35,20 +35,22 @@ export const Overlap = (description: string) =>
     DAY_SECONDS,
   );
 
+/** A secret that receivers have already, from another sender. */
+export const BroughtSecret = (description: string) =>
+  described(
+    v.pipe(
+      v.string(),
+      v.check(isSigningSecret, `invalid_secret: must be ${SECRET_FORMS}`),
+      v.check((text) => !isSigningSecret(text) || !isGuessable(text), `invalid_secret: ${GUESSABLE}`),
+    ),
+    description,
+  );
+
 const RotateBody = v.strictObject({
   overlap_seconds: Overlap(
     "How long the current secret keeps signing, so that you can give receivers the next one. 0 switches at once.",
   ),
-  secret: v.optional(
-    described(
-      v.pipe(
-        v.string(),
-        v.check(isSigningSecret, `invalid_secret: must be ${SECRET_FORMS}`),
-        v.check((text) => !isSigningSecret(text) || !isGuessable(text), `invalid_secret: ${GUESSABLE}`),
-      ),
-      "A secret that you bring from another provider. By default, a new one is created.",
-    ),
-  ),
+  secret: v.optional(BroughtSecret("A secret that you bring from another provider. By default, a new one is created.")),
 });
 
 export const SigningSecrets = titled(

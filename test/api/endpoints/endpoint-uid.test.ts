@@ -147,3 +147,21 @@ describe("PUT", () => {
     expect((await put("uid:x", GIVEN, { key: await api.addKey(["read"]) })).status).toBe(403);
   });
 });
+
+describe("a dry run", () => {
+  it("checks a replacement as the real one does, and stores nothing", async () => {
+    const { api, put } = await serve();
+    expect(await put("uid:crm?dry_run=true", GIVEN)).toMatchObject({ status: 204, text: "" });
+    expect((await api.get(`${PATH}/uid:crm`)).status).toBe(404);
+    const bad = { ...GIVEN, url: "http://example.com/", events: ["no.such"] };
+    const [tried, done] = [await put("uid:crm?dry_run=true", bad), await put("uid:crm", bad)];
+    expect({ ...tried.body, request_id: "" }).toEqual({ ...done.body, request_id: "" });
+    const { body } = await put("uid:crm", GIVEN);
+    const change = { ...GIVEN, description: "changed", uid: "crm" };
+    for (const name of ["uid:crm", body.id]) expect((await put(`${name}?dry_run=true`, change)).status).toBe(204);
+    expect((await put("uid:crm?dry_run=true", GIVEN, { headers: { "if-none-match": "*" } })).status).toBe(412);
+    expect((await api.get(`${PATH}/uid:crm`)).body.description).toBe("");
+    const { data } = (await api.get("/v1/audit")).body;
+    expect(data.filter(({ outcome }: { outcome: string }) => outcome === "ok")).toHaveLength(1);
+  });
+});

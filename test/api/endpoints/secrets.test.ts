@@ -13,6 +13,54 @@ async function anEndpoint() {
   return { api, id: String(body.id), path, rotation: `${path}/rotate-secret`, secret: String(body.signing_secret) };
 }
 
+describe("a secret that the receiver has already", () => {
+  const own = { url: "https://example.com/h", events: ["budget.exceeded"], signing_secret: GIVEN };
+
+  it("may come with the registration", async () => {
+    const api = await ApiServer.start(await aStore());
+    const posted = await api.post("/v1/webhooks", own);
+    expect([posted.status, posted.body.signing_secret]).toEqual([201, GIVEN]);
+    const put = await api.request("PUT", "/v1/webhooks/uid:crm", { body: JSON.stringify(own) });
+    expect([put.status, put.body.signing_secret]).toEqual([201, GIVEN]);
+    expect((await api.get(`/v1/webhooks/${put.body.id}/secret`)).body).toEqual({ signing_secret: GIVEN });
+  });
+
+  it("does not replace that of an endpoint which exists, so a PUT may be repeated after a rotation", async () => {
+    const api = await ApiServer.start(await aStore());
+    const { signing_secret: _, ...plain } = own;
+    const first = await api.request("PUT", "/v1/webhooks/uid:crm", { body: JSON.stringify(plain) });
+    const again = await api.request("PUT", "/v1/webhooks/uid:crm", { body: JSON.stringify(own) });
+    expect([again.status, again.body.signing_secret]).toEqual([200, undefined]);
+    const { body } = await api.get("/v1/webhooks/uid:crm/secret");
+    expect(body).toEqual({ signing_secret: first.body.signing_secret });
+  });
+
+  it("needs the scope secrets, as a rotation does", async () => {
+    const api = await ApiServer.start(await aStore());
+    const key = await api.addKey(["manage"]);
+    const body = JSON.stringify(own);
+    for (const [method, path] of [
+      ["POST", "/v1/webhooks"],
+      ["PUT", "/v1/webhooks/uid:crm"],
+      ["PUT", "/v1/webhooks/uid:crm?dry_run=true"],
+    ] as const)
+      expect((await api.request(method, path, { key, body })).body, path).toMatchObject({ code: "forbidden" });
+    expect((await api.get("/v1/webhooks")).body.data).toEqual([]);
+    const both = await api.addKey(["manage", "secrets"]);
+    expect((await api.request("POST", "/v1/webhooks", { key: both, body })).status).toBe(201);
+  });
+
+  it.each(["short", "whsk_AAAA", "hunter2hunter2hunter2"])(
+    "is refused and not repeated: %j",
+    async (signing_secret) => {
+      const api = await ApiServer.start(await aStore());
+      const { status, body, text } = await api.post("/v1/webhooks", { ...own, signing_secret });
+      expect([status, body.errors[0].pointer, body.errors[0].code]).toEqual([422, "/signing_secret", "invalid_secret"]);
+      expect(text).not.toContain(signing_secret);
+    },
+  );
+});
+
 describe("rotating over HTTP", () => {
   it("returns both secrets and when the next one takes over: after a day by default", async () => {
     const { api, path, rotation, secret } = await anEndpoint();

@@ -161,6 +161,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   },
   async putEndpoint(walk) {
     const body = { url: "https://example.com/h", events: ["goal.achieved"] };
+    await walk.call("putEndpoint", { id: "uid:put", body, query: "dry_run=true" });
     await walk.call("putEndpoint", { id: "uid:put", body });
     const { headers } = await walk.call("putEndpoint", { id: "uid:put", body, query: "tenant=default" });
     await walk.call("changeEndpoint", { id: "uid:put", body: {}, headers: { "if-match": String(headers.etag) } });
