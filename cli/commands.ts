@@ -243,6 +243,22 @@ export const COMMANDS = {
     "Show a tenant: its last 24 hours, its failures and its share",
     async () => (await import("./tenants/show.ts")).tenantsShow,
   ),
+  "import svix": listed(
+    "Take over the endpoints, event types and signing secrets of Svix, after you confirm the plan",
+    async () => (await import("./import/import.ts")).importSvix,
+  ),
+  "import convoy": listed(
+    "Take over the endpoints, subscriptions and signing secrets of a Convoy project, after you confirm the plan",
+    async () => (await import("./import/import.ts")).importConvoy,
+  ),
+  "import outpost": listed(
+    "Take over the webhook destinations, topics and signing secrets of Outpost, after you confirm the plan",
+    async () => (await import("./import/import.ts")).importOutpost,
+  ),
+  "import csv": listed(
+    "Take over the endpoints and signing secrets that a CSV file lists, after you confirm the plan",
+    async () => (await import("./import/import.ts")).importCsv,
+  ),
   "audit list": listed(
     "List who changed what and who read a secret, including refused calls",
     async () => (await import("./audit/list.ts")).auditList,
@@ -309,6 +325,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   "signing-keys": "The keys of tenants that sign with Ed25519",
   tenants: "Who the endpoints and events belong to",
   audit: "Who did what",
+  import: "Take over another sender's endpoints and secrets",
   portal: "The page where customers see their endpoints",
   secrets: "secret.key, and what it seals",
   config: "The configuration",
@@ -327,6 +344,7 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
       "keys",
       "signing-keys",
       "portal",
+      "import",
       "tenants",
       "audit",
       "backup",

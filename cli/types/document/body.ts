@@ -1,6 +1,7 @@
 /** Makes the draft of an event type from the body of a webhook or a message, as a document describes it. */
 import type { TypeDraft } from "../../../src/domain/events/type-import.ts";
 import { TYPE_NAME } from "../../../src/domain/events/pattern.ts";
+import { oneLine } from "../../output/one-line.ts";
 import { isPart, NotImportable, type Part, type Root } from "./references.ts";
 import { boundedExample, standaloneSchema } from "./schema.ts";
 
@@ -121,17 +122,4 @@ function onlyValue(schema: unknown, root: Root): string[] {
   const { const: value, enum: options } = root.object(schema, "a type").part as Part;
   const only = value ?? (Array.isArray(options) && options.length === 1 ? (options[0] as unknown) : undefined);
   return typeof only === "string" ? [only] : [];
-}
-
-/** The first paragraph of a text on one line, without what a terminal must not get. */
-function oneLine(text: unknown, most: number): string {
-  if (typeof text !== "string") return "";
-  const [first = ""] = text.trim().split(/\n\s*\n/, 1);
-  const plain = first
-    .replaceAll(/\s+/g, " ")
-    .replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029\p{Default_Ignorable_Code_Point}]/gu, "");
-  const letters = [...plain.trim()];
-  if (letters.length <= most) return letters.join("");
-  const cut = letters.slice(0, most - 1).join("");
-  return `${cut.trimEnd()}…`;
 }

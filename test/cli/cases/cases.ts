@@ -9,6 +9,7 @@ import { DOCTOR_CASES } from "./doctor.ts";
 import { ENDPOINTS_CASES } from "./endpoints.ts";
 import { EVENTS_CASES } from "./events.ts";
 import { FAILURES_CASES, STATS_CASES } from "./failures.ts";
+import { IMPORT_CASES } from "./import.ts";
 import { JOBS_CASES } from "./jobs.ts";
 import { AUDIT_CASES, KEYS_CASES, PORTAL_CASES, SIGNING_KEYS_CASES, TENANTS_CASES } from "./keys.ts";
 import { NODES_CASES } from "./nodes.ts";
@@ -40,6 +41,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...SIGNING_KEYS_CASES,
   ...PORTAL_CASES,
   ...TENANTS_CASES,
+  ...IMPORT_CASES,
   ...AUDIT_CASES,
   ...CONFIG_CASES,
   ...DOCTOR_CASES,

@@ -1,0 +1,133 @@
+/** A CSV file (RFC 4180) with a line for each endpoint, for a sender of one's own. */
+import { DEFAULT_TENANT, isTenant } from "../../src/domain/id.ts";
+import { usage } from "../failure.ts";
+import { oneLine } from "../output/one-line.ts";
+import {
+  type Described,
+  describedEndpoint,
+  type DescribedEndpoint,
+  NotImportable,
+  signingSecretOf,
+} from "./described.ts";
+import { isRecord, type JsonRecord } from "./record.ts";
+
+const REQUIRED = ["url", "events", "secret"] as const;
+const OPTIONAL = [
+  "tenant",
+  "id",
+  "uid",
+  "description",
+  "enabled",
+  "rate_per_second",
+  "headers",
+  "metadata",
+  "filter",
+] as const;
+type Column = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number];
+const COLUMNS: readonly string[] = [...REQUIRED, ...OPTIONAL];
+
+/** `name` is the file in messages, which repeat no secret. */
+export function csvIn(text: string, name: string): Described {
+  const [head, ...lines] = linesOf(text, name);
+  const columns = head?.cells.map((cell) => cell.trim()) ?? [];
+  const unknown = columns.find((column) => !COLUMNS.includes(column));
+  const missing = REQUIRED.find((column) => !columns.includes(column));
+  const hint = `The first line names the columns: ${REQUIRED.join(", ")}, and if you like ${OPTIONAL.join(", ")}.`;
+  if (missing !== undefined) throw usage(`${name} has no column ${missing}`, hint);
+  if (unknown !== undefined) throw usage(`${name} has a column that is not known: ${unknown.slice(0, 40)}`, hint);
+  if (new Set(columns).size < columns.length) throw usage(`${name} names a column twice`, hint);
+  const endpoints = lines.map(({ cells, line }) => {
+    if (cells.length !== columns.length)
+      throw usage(`${name}:${line} has ${cells.length} cells, and the first line has ${columns.length}`);
+    return endpointOf(Object.fromEntries(columns.map((column, at) => [column, cells[at]!])), line);
+  });
+  return { types: [], endpoints, notes: [], signatures: [] };
+}
+
+type Cells = { readonly [C in Column]?: string };
+
+/** Without an id, its uid or its URL tells it from the others of its tenant. */
+function endpointOf(cells: Cells, line: number): DescribedEndpoint {
+  const given = (column: Column) => cells[column]?.trim() ?? "";
+  const id = given("id") || given("uid") || given("url") || `line ${line}`;
+  const tenant = given("tenant") || DEFAULT_TENANT;
+  return describedEndpoint({ id, tenant, url: given("url") }, () => {
+    if (!isTenant(tenant)) throw new NotImportable("belongs to a tenant whose name cannot be one here");
+    const events = given("events")
+      .split(/[\s,;]+/)
+      .filter((event) => event !== "");
+    if (events.length === 0) throw new NotImportable("names no event types; * stands for all");
+    return {
+      uid: given("uid") || null,
+      url: given("url"),
+      events,
+      filter: jsonOf("filter", given("filter")),
+      description: oneLine(cells.description, 256),
+      headers: headersOf(jsonOf("headers", given("headers"))),
+      byHand: [],
+      rate_per_second: rateOf(given("rate_per_second")),
+      metadata: jsonOf("metadata", given("metadata")) ?? {},
+      secrets: { current: signingSecretOf(given("secret")), next: null },
+      enabled: isEnabled(given("enabled")),
+    };
+  });
+}
+
+function jsonOf(column: Column, text: string): JsonRecord | null {
+  if (text === "") return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (isRecord(value)) return value;
+  throw new NotImportable(`has ${column} that are no JSON object`);
+}
+
+function headersOf(record: JsonRecord | null): Record<string, string> {
+  const headers = Object.entries(record ?? {});
+  const odd = headers.find(([, value]) => typeof value !== "string");
+  if (odd !== undefined) throw new NotImportable("has headers of which one is no text");
+  return Object.fromEntries(headers) as Record<string, string>;
+}
+
+function rateOf(text: string): number | null {
+  if (text === "") return null;
+  if (/^\d{1,6}(?:\.\d{1,3})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new NotImportable("has a rate_per_second that is no number above 0");
+}
+
+function isEnabled(text: string): boolean {
+  if (text === "" || /^(?:true|yes|1)$/i.test(text)) return true;
+  if (/^(?:false|no|0)$/i.test(text)) return false;
+  throw new NotImportable("has something else than true or false in enabled");
+}
+
+interface Line {
+  readonly cells: readonly string[];
+  /** The number of its first line, counted from 1. */
+  readonly line: number;
+}
+
+/** A cell: in quotes, in which two stand for one, or plain. Then a comma, or the end of the line or of the text. */
+const CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
+
+function linesOf(text: string, name: string): Line[] {
+  const source = text.replace(/^\ufeff/, "");
+  const lines: Line[] = [];
+  let [cells, line, first, at]: [string[], number, number, number] = [[], 1, 1, 0];
+  while (at < source.length || cells.length > 0) {
+    CELL.lastIndex = at;
+    const found = CELL.exec(source);
+    if (found === null) throw usage(`${name}:${line} has a quote inside a cell that does not begin with one`);
+    const [whole, quoted, plain, end] = found;
+    cells.push(quoted?.replaceAll('""', '"') ?? plain!);
+    at += whole.length;
+    line += whole.split("\n").length - 1;
+    if (end === ",") continue;
+    if (cells.some((cell) => cell.trim() !== "")) lines.push({ cells, line: first });
+    [cells, first] = [[], line];
+  }
+  return lines;
+}

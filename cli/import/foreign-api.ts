@@ -1,0 +1,198 @@
+/** Reads the API of another sender: GET requests with its key, with a limit to what is read and waited for. */
+import { utf8Of } from "../../src/domain/utf8.ts";
+import { Failure, usage } from "../failure.ts";
+import { readText } from "../files.ts";
+import type { Io } from "../io.ts";
+import { span } from "../output/words.ts";
+import { isRecord, type JsonRecord } from "./record.ts";
+
+const TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_TRIES = 6;
+/** The first wait; each one is twice as long as the one before. */
+const WAIT_MS = 1000;
+/** No answer makes a command wait longer than this at a time. */
+const MAX_WAIT_MS = 60_000;
+/** More pages than any list has that we could import. */
+const MAX_PAGES = 2000;
+
+/** The flags that name the API. */
+export interface ForeignArgs {
+  readonly from: string | undefined;
+  readonly "from-key-file": string | undefined;
+}
+
+/** `variable` holds the key if no file is named. */
+export function foreignApi(
+  { from, "from-key-file": file }: ForeignArgs & { readonly from: string },
+  variable: string,
+  io: Io,
+): ForeignApi {
+  const url = URL.parse(from);
+  const fits = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  if (!fits || url.search !== "" || url.hash !== "")
+    throw usage("--from is not an address such as https://api.svix.com", `Pass the key with --from-key-file.`);
+  const key = (file === undefined ? io.env[variable] : readText(file, "--from-key-file", 16 * 1024))?.trim();
+  if (key === undefined || key === "") {
+    const where = file === undefined ? `${variable} is not set` : `${file} is empty`;
+    throw usage(`${url.host} needs a key, and ${where}`, "Pass a file that contains it: --from-key-file FILE.");
+  }
+  if (!/^[\x21-\x7e]{1,8192}$/.test(key)) throw usage(`${file ?? variable} does not contain an API key`);
+  return new ForeignApi(url, { key, whereKeyIs: file ?? variable }, io);
+}
+
+export class ForeignApi {
+  readonly #url: URL;
+  readonly #key: string;
+  readonly #whereKeyIs: string;
+  readonly #io: Io;
+
+  constructor(url: URL, { key, whereKeyIs }: { readonly key: string; readonly whereKeyIs: string }, io: Io) {
+    this.#url = url;
+    this.#key = key;
+    this.#whereKeyIs = whereKeyIs;
+    this.#io = io;
+  }
+
+  /** Returns the JSON object or array of the answer, or null for a 404. Waits and asks again if that may help. */
+  async find(path: string, query: Readonly<Record<string, string>> = {}): Promise<Found | null> {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.#ask(path, query);
+      if ("value" in answer) return answer.value;
+      if (tries === MAX_TRIES) {
+        const hint = "Nothing was done. Try again later, or read from a file with --file.";
+        throw new Failure("unreachable", `${this.#named(path)} ${answer.fault}, ${MAX_TRIES} times`, hint);
+      }
+      const waitMs = answer.waitMs ?? WAIT_MS * 2 ** (tries - 1);
+      if (waitMs > MAX_WAIT_MS) {
+        const hint = `Nothing was done. Try again in ${span(waitMs / 1000)}, or read from a file with --file.`;
+        throw new Failure("unreachable", `${this.#named(path)} ${answer.fault}`, hint);
+      }
+      await this.#io.sleep(waitMs);
+    }
+  }
+
+  /** Like `find`, for what must be there. */
+  async get(path: string, query: Readonly<Record<string, string>> = {}): Promise<Found> {
+    const found = await this.find(path, query);
+    if (found !== null) return found;
+    throw new Failure("not_found", `there is no ${this.#named(path)} (404)`, "Check --from. Nothing was done.");
+  }
+
+  async record(path: string): Promise<JsonRecord> {
+    const found = await this.get(path);
+    return isRecord(found) ? found : {};
+  }
+
+  /**
+   * Reads a list to its end. `next` returns the query of the next page, or null at the end. Throws if the pages do not
+   * advance, because then they would never end.
+   */
+  async pages(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    next: (page: JsonRecord) => Readonly<Record<string, string>> | null,
+  ): Promise<JsonRecord[]> {
+    const pages: JsonRecord[] = [];
+    const seen = new Set<string>();
+    for (let asked: Readonly<Record<string, string>> | null = query; asked !== null;) {
+      const text = JSON.stringify(asked);
+      if (seen.has(text) || pages.length === MAX_PAGES)
+        throw new Failure("refused", `the pages of ${this.#named(path)} do not end`, "Nothing was done.");
+      seen.add(text);
+      const found = await this.get(path, asked);
+      const page = isRecord(found) ? found : {};
+      pages.push(page);
+      const more = next(page);
+      asked = more === null ? null : { ...query, ...more };
+    }
+    return pages;
+  }
+
+  async #ask(path: string, query: Readonly<Record<string, string>>): Promise<Answer> {
+    const url = new URL(this.#url.pathname.replace(/\/+$/, "") + path, this.#url);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    let response: Response;
+    let text: string | null;
+    try {
+      response = await fetch(url, {
+        headers: { accept: "application/json", authorization: `Bearer ${this.#key}` },
+        redirect: "manual",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      text = await this.#textOf(response, path);
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      return { fault: `cannot be reached (${reasonOf(error)})` };
+    }
+    const { status, headers } = response;
+    if (status === 429 || status >= 500) {
+      const waitMs = waitAskedFor(headers.get("retry-after"), this.#io.now());
+      return { fault: `answers ${status}`, ...(waitMs !== null && { waitMs }) };
+    }
+    if (status === 404) return { value: null };
+    if (status >= 200 && status <= 299) {
+      const value = text === null ? null : parseOrNull(text);
+      if (isRecord(value) || Array.isArray(value)) return { value };
+    }
+    throw this.#refusal(path, status);
+  }
+
+  /** Returns null if the text is not UTF-8. */
+  async #textOf({ body }: Response, path: string): Promise<string | null> {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES)
+        throw new Failure("refused", `the answer of ${this.#named(path)} is too large`, "Nothing was done.");
+      chunks.push(chunk);
+    }
+    try {
+      return utf8Of(Buffer.concat(chunks));
+    } catch {
+      return null;
+    }
+  }
+
+  #refusal(path: string, status: number): Failure {
+    const what = this.#named(path);
+    if (status === 401 || status === 403) {
+      const hint = `The key in ${this.#whereKeyIs} was used. Nothing was done.`;
+      return new Failure("not_allowed", `${what} refuses the key (${status})`, hint);
+    }
+    if (status >= 300 && status <= 399) {
+      const hint = "Name the address that it leads to with --from. Nothing was done.";
+      return new Failure("refused", `${what} answers with a redirect (${status})`, hint);
+    }
+    return new Failure("refused", `${what} does not answer with JSON (${status})`, "Check --from. Nothing was done.");
+  }
+
+  #named(path: string): string {
+    return this.#url.origin + this.#url.pathname.replace(/\/+$/, "") + path;
+  }
+}
+
+type Found = JsonRecord | readonly unknown[];
+type Answer = { readonly value: Found | null } | { readonly fault: string; readonly waitMs?: number };
+
+function reasonOf(error: unknown): string {
+  const { cause, name } = error as Error & { readonly cause?: { readonly code?: unknown } };
+  return typeof cause?.code === "string" ? cause.code : name === "TimeoutError" ? "no answer in time" : name;
+}
+
+/** Reads seconds, or a date (RFC 9110 10.2.3). */
+function waitAskedFor(retryAfter: string | null, now: number): number | null {
+  if (retryAfter === null) return null;
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  const instant = Date.parse(retryAfter);
+  return Number.isNaN(instant) ? null : Math.max(0, instant - now);
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
