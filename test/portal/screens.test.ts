@@ -96,6 +96,13 @@ const MORE: readonly Screen[] = [
     shows: "It missed nothing in this period.",
   },
   {
+    name: "cancel what waits",
+    title: "",
+    path: () => `${signed}/replays`,
+    act: (page) => page.getByRole("button", { name: "Cancel what waits" }).click(),
+    shows: "Nothing waits in this period.",
+  },
+  {
     name: "a secret of their own",
     title: "",
     path: () => `${signed}/secret`,

@@ -90,6 +90,26 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await expect.poll(() => site.receiver.requests.length).toBe(6);
   });
 
+  it("cancels what waits, after a plan", async () => {
+    site.receiver.answer({ status: 503 }, { status: 503 });
+    for (const order of [4, 5]) await site.publish({ order });
+    await button("Cancel what waits").click();
+    await button("Cancel 2 deliveries").click();
+    await page.getByRole("heading", { name: "Cancellation of 2 deliveries" }).waitFor();
+    await page.getByText("2 cancelled").waitFor();
+    const list = `/v1/webhooks/deliveries?endpoint=${id}&status=cancelled`;
+    expect((await site.request("GET", list)).data.length).toBe(2);
+  });
+
+  it("turns the pages of many replays, to steer each of them", async () => {
+    const draft = { action: "replay", filter: { status: "failed", endpoint: id } };
+    for (let at = 0; at < 18; at++) await site.request("POST", "/v1/webhooks/jobs?tenant=default", draft);
+    await page.reload();
+    await button("Older").click();
+    await page.getByRole("heading", { name: "Sending of 3 events that it missed" }).waitFor();
+    await button("Newer").click();
+  });
+
   it("rotates to a secret of its own, and reads why one is refused", async () => {
     await page.getByRole("tab", { name: "Signing secret" }).click();
     await page.getByText("Use a secret of your own").click();

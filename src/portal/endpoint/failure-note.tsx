@@ -4,7 +4,7 @@ import { standingOfEndpoint } from "../../client/standing.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
 import { counted } from "../../domain/wording.ts";
 import { HEALTH_COUNT_LIMIT } from "../../domain/endpoints/endpoint.ts";
-import { SendAgain } from "../replay/send-again.tsx";
+import { NewJob } from "../replay/new-job.tsx";
 import { useCan, useRead } from "../session/session.ts";
 
 export function FailureNote({ endpoint }: { endpoint: EndpointWithHealth }) {
@@ -20,7 +20,7 @@ export function FailureNote({ endpoint }: { endpoint: EndpointWithHealth }) {
         {standingOfEndpoint(endpoint) === "working" ? "It works again" : "It was enabled again, but not tried since"}
         {mayReplay ? ", and they can be sent again." : "."}
       </p>
-      {mayReplay && <SendAgain endpoint={endpoint.id} what="failed" />}
+      {mayReplay && <NewJob endpoint={endpoint.id} what="failed" />}
     </div>
   );
 }
@@ -43,7 +43,7 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
         {attempt?.error === "redirect_not_followed" && <Target attempt={attempt} />}
         {health.failed > 0 && <p>{failedText(health.failed)} failed permanently and can be replayed.</p>}
       </div>
-      {mayReplay && health.failed > 0 && <SendAgain endpoint={id} what="failed" />}
+      {mayReplay && health.failed > 0 && <NewJob endpoint={id} what="failed" />}
     </div>
   );
 }

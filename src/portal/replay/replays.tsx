@@ -4,19 +4,21 @@ import type { Job } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
+import { Pages, useCursors } from "../parts/pages.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Status, type Tone } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
 import { after } from "../server/clock.ts";
 import { useCall, useCan, useRead } from "../session/session.ts";
-import { SendAgain } from "./send-again.tsx";
+import { NewJob } from "./new-job.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
 
-const SHOWN = 100;
+const PAGE = 20;
 const POLL_MS = 1000;
 
 export function Replays({ endpoint }: { endpoint: string }) {
-  const { value, fault, again } = useRead("listJobs", { query: { limit: SHOWN, endpoint } });
+  const [cursors, setCursors] = useCursors();
+  const { value, fault, again } = useRead("listJobs", { query: { limit: PAGE, cursor: cursors.at(-1), endpoint } });
   const mayManage = useCan("manage");
   const jobs = value?.data;
   const isRunning = jobs?.some(({ status }) => status === "running") ?? false;
@@ -25,9 +27,10 @@ export function Replays({ endpoint }: { endpoint: string }) {
   return (
     <>
       <div className="actions start">
-        <SendAgain endpoint={endpoint} what="failed" />
-        <SendAgain endpoint={endpoint} what="delivered" />
-        {mayManage && <SendAgain endpoint={endpoint} what="missed" />}
+        <NewJob endpoint={endpoint} what="failed" />
+        <NewJob endpoint={endpoint} what="delivered" />
+        {mayManage && <NewJob endpoint={endpoint} what="missed" />}
+        {mayManage && <NewJob endpoint={endpoint} what="waiting" />}
       </div>
       {jobs.length === 0 && (
         <div className="empty slim">
@@ -43,6 +46,7 @@ export function Replays({ endpoint }: { endpoint: string }) {
           <JobCard key={job.id} job={job} endpoint={endpoint} />
         ))}
       </ul>
+      <Pages cursors={cursors} set={setCursors} next={value?.next_cursor ?? null} />
     </>
   );
 }
@@ -58,6 +62,7 @@ const ACTIONS = { replay: "Replay", attempt_now: "Attempts now", cancel: "Cancel
 function JobCard({ job, endpoint }: { job: Job; endpoint: string }) {
   const { action, filter, status, matched, done, delivered, failed, skipped, paused_reason: why } = job;
   const [tone, word] = STATUS[status];
+  const isCancelling = action === "cancel";
   const part = (count: number) => ({ width: `${(100 * count) / Math.max(1, matched)}%` });
   return (
     <li className="card padded job">
@@ -80,12 +85,12 @@ function JobCard({ job, endpoint }: { job: Job; endpoint: string }) {
         aria-valuemax={matched}
         aria-valuenow={done + skipped}
       >
-        <i className="good" style={part(delivered)} />
+        <i className="good" style={part(isCancelling ? done : delivered)} />
         <i className="warn" style={part(failed)} />
         <i className="off" style={part(skipped)} />
       </div>
       <p className="quiet number" role="status">
-        {delivered.toLocaleString("en-US")} delivered
+        {isCancelling ? `${done.toLocaleString("en-US")} cancelled` : `${delivered.toLocaleString("en-US")} delivered`}
         {failed > 0 && (
           <>
             {` · ${failed.toLocaleString("en-US")} not accepted at first (`}

@@ -1,4 +1,4 @@
-/** Sends events to an endpoint again, or those that it missed: first the plan, then one as a canary, then the others. */
+/** Jobs for an endpoint: replaying, sending what it missed, cancelling what waits. First the plan, then a canary. */
 import { useEffect, useState } from "react";
 import type { ClientError } from "../../client/error.ts";
 import type { Job, JobPlan } from "../../client/operations.ts";
@@ -18,6 +18,7 @@ interface Kind {
   readonly button: string;
   readonly title: string;
   readonly since: string;
+  readonly action: "replay" | "cancel";
   readonly filter: object;
   readonly verb: string;
   readonly nouns: readonly [one: string, many: string];
@@ -32,6 +33,7 @@ const KINDS = {
     button: "Replay all that failed",
     title: "Replay what failed",
     since: "Failed deliveries of events since",
+    action: "replay",
     filter: { status: "failed" },
     verb: "Replay",
     nouns: ["delivery", "deliveries"],
@@ -43,6 +45,7 @@ const KINDS = {
     button: "Replay what was delivered",
     title: "Replay what was delivered",
     since: "Delivered events since",
+    action: "replay",
     filter: { status: "delivered" },
     verb: "Replay",
     nouns: ["delivery", "deliveries"],
@@ -54,12 +57,25 @@ const KINDS = {
     button: "Send what it missed",
     title: "Send what it missed",
     since: "Events that were never sent here since",
+    action: "replay",
     filter: { missing: true },
     verb: "Send",
     nouns: ["event", "events"],
     how: "will be sent. The types and the filter of this endpoint take them, but it never got them, for example because they are from before it was added.",
     none: "It missed nothing in this period.",
     period: 3,
+  },
+  waiting: {
+    button: "Cancel what waits",
+    title: "Cancel what waits",
+    since: "Waiting deliveries of events since",
+    action: "cancel",
+    filter: {},
+    verb: "Cancel",
+    nouns: ["delivery", "deliveries"],
+    how: "will be cancelled: no more attempts are made for them. This cannot be undone.",
+    none: "Nothing waits in this period.",
+    period: 0,
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 
@@ -68,7 +84,7 @@ interface Props {
   readonly what: keyof typeof KINDS;
 }
 
-export function SendAgain({ endpoint, what }: Props) {
+export function NewJob({ endpoint, what }: Props) {
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
@@ -107,11 +123,12 @@ function Planning({ endpoint, kind, close }: { endpoint: string; kind: Kind; clo
   const [period, setPeriod] = useState(() => periodOf(kind.period));
   const { since, until } = period;
   const filter = { ...kind.filter, endpoint, ...(since !== null && { since }), ...(until !== null && { until }) };
-  const { plan, fault } = usePlan(filter);
+  const { plan, fault } = usePlan(kind.action, filter);
+  const isReplay = kind.action === "replay";
   const [act, call] = [useAct(), useCall()];
   const begin = () =>
     act.run(async () => {
-      const body = { action: "replay", filter, expect: plan!.matched, canary: true };
+      const body = { action: kind.action, filter, expect: plan!.matched, canary: isReplay };
       const job = (await call("createJob", { body })) as Job;
       close();
       go(`${endpoint}/replays/${job.id}`);
@@ -122,9 +139,14 @@ function Planning({ endpoint, kind, close }: { endpoint: string; kind: Kind; clo
       {plan === null ? fault === undefined && <Loading lines={3} /> : <Plan plan={plan} kind={kind} />}
       {(fault ?? act.fault) && <Trouble fault={(fault ?? act.fault)!} />}
       <div className="actions">
-        <Button onClick={close}>Cancel</Button>
+        <Button onClick={close}>{isReplay ? "Cancel" : "Keep them"}</Button>
         {plan !== null && plan.matched > 0 && (
-          <Button kind="primary" busy={act.busy} onClick={() => unawaited(begin())}>
+          <Button
+            kind={isReplay ? "primary" : "danger"}
+            className={isReplay ? undefined : "primary"}
+            busy={act.busy}
+            onClick={() => unawaited(begin())}
+          >
             {`${kind.verb} ${counted(plan.matched, ...kind.nouns)}`}
           </Button>
         )}
@@ -139,20 +161,20 @@ interface Planned {
   readonly fault: ClientError | undefined;
 }
 
-function usePlan(filter: object): Planned {
+function usePlan(action: Kind["action"], filter: object): Planned {
   const { client, tenant } = useSession();
   const [planned, setPlanned] = useState<Planned>({ plan: null, fault: undefined });
   const text = JSON.stringify(filter);
   useEffect(() => {
     const leaving = new AbortController();
     setPlanned({ plan: null, fault: undefined });
-    const body = { action: "replay", filter: JSON.parse(text) as object, dry_run: true };
+    const body = { action, filter: JSON.parse(text) as object, dry_run: true };
     client.call("createJob", { body, query: { tenant }, signal: leaving.signal }).then(
       (answer) => setPlanned({ plan: answer as JobPlan, fault: undefined }),
       (fault: ClientError) => leaving.signal.aborted || setPlanned({ plan: null, fault }),
     );
     return () => leaving.abort();
-  }, [client, tenant, text]);
+  }, [client, tenant, action, text]);
   return planned;
 }
 
@@ -197,11 +219,15 @@ function Plan({ plan, kind }: { plan: JobPlan; kind: Kind }) {
     <div role="status">
       <ul className="plan">
         <li>
-          <strong>{counted(matched, ...kind.nouns)}</strong> {kind.how} It takes about{" "}
-          {spanText(Math.max(1, seconds) * 1000)}.
+          <strong>{counted(matched, ...kind.nouns)}</strong> {kind.how}
+          {kind.action === "replay" && ` It takes about ${spanText(Math.max(1, seconds) * 1000)}.`}
         </li>
-        <li>One is tried first, as a canary. If your receiver does not accept it, the rest waits until you decide.</li>
-        {timedOut > 0 && (
+        {kind.action === "replay" && (
+          <li>
+            One is tried first, as a canary. If your receiver does not accept it, the rest waits until you decide.
+          </li>
+        )}
+        {kind.action === "replay" && timedOut > 0 && (
           <li>
             {counted(
               timedOut,
