@@ -23,6 +23,7 @@ export interface ShownDelivery {
   readonly status: string;
   readonly attempts: number;
   readonly next_attempt_at: string | null;
+  readonly sequence: number | null;
 }
 
 export interface ShownEvent {
@@ -105,6 +106,14 @@ export class Api {
 
   attempts(event: string): AsyncGenerator<ShownAttempt> {
     return this.all(`/v1/webhooks/events/${event}/attempts?limit=100&order=oldest`);
+  }
+
+  /** True if a delivery is pending that waits behind no other. */
+  async hasDue(): Promise<boolean> {
+    for await (const one of this.all<ShownDelivery>("/v1/webhooks/deliveries?limit=100&status=pending&order=oldest")) {
+      if (one.next_attempt_at !== null) return true;
+    }
+    return false;
   }
 
   /**

@@ -8,6 +8,7 @@ export interface Item {
   readonly marker: string;
   /** The text of `data`, as it was sent. */
   readonly data: string;
+  readonly orderingKey?: string | undefined;
 }
 
 /** An event in the response to a publish. */
@@ -31,6 +32,8 @@ export type DriverEntry =
       readonly retryAfter: string | null;
     }
   | { readonly kind: "replay-intent" | "replay-ack"; readonly event: string }
+  /** From now on, no endpoint holds a key after a failure. */
+  | { readonly kind: "freed"; readonly at: number }
   /** The API showed the deliveries as delivered or failed. */
   | { readonly kind: "settled"; readonly generation: number; readonly at: number; readonly deliveries: Settled[] }
   /** The process was killed, suspended for longer than its lease, or ended cleanly. */

@@ -7,6 +7,9 @@ export interface Batch {
   readonly items: readonly Item[];
   /** True if a 202 was seen. */
   acked: boolean;
+  /** The places of the intent and of the first ack in the driver's journal. Infinity if there is no ack. */
+  readonly intendedAt: number;
+  ackedAt: number;
   answered: readonly Answered[] | null;
 }
 
@@ -42,6 +45,8 @@ export interface History {
   readonly clean: ReadonlySet<number>;
   /** The first time that the API showed a delivery as settled, by delivery. */
   readonly settled: ReadonlyMap<string, SettledView>;
+  /** The time from which no endpoint held a key. */
+  readonly freedAt: number;
   /**
    * Keyed by delivery, and sorted by generation and attempt, because a slow receiver may read them in another order.
    */
@@ -59,16 +64,26 @@ export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<Rec
   const endedAt = new Map<number, number>();
   const clean = new Set<number>();
   const settled = new Map<string, SettledView>();
+  let freedAt = Infinity;
+  let place = 0;
   for (const entry of driver) {
+    place++;
     switch (entry.kind) {
       case "endpoint":
         endpoints.set(entry.id, entry.name);
         break;
       case "intent":
-        batches.set(entry.batch, { type: entry.type, items: entry.items, acked: false, answered: null });
+        batches.set(entry.batch, {
+          type: entry.type,
+          items: entry.items,
+          acked: false,
+          intendedAt: place,
+          ackedAt: Infinity,
+          answered: null,
+        });
         break;
       case "ack":
-        remade.push(...answerOf(batches.get(entry.batch)!, entry.answered));
+        remade.push(...answerOf(batches.get(entry.batch)!, entry.answered, place));
         acks.push(entry);
         break;
       case "refused":
@@ -79,6 +94,9 @@ export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<Rec
         break;
       case "replay-ack":
         replays.set(entry.event, "acked");
+        break;
+      case "freed":
+        freedAt = entry.at;
         break;
       case "ended":
         endedAt.set(entry.generation, entry.at);
@@ -110,14 +128,16 @@ export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<Rec
     endedAt,
     clean,
     settled,
+    freedAt,
     requests,
   };
 }
 
 /** Records the response. Returns the ids in it that differ from those of an earlier response. */
-function answerOf(batch: Batch, answered: readonly Answered[] | null): string[] {
+function answerOf(batch: Batch, answered: readonly Answered[] | null, place: number): string[] {
   const before = batch.answered;
   batch.acked = true;
+  batch.ackedAt = Math.min(batch.ackedAt, place);
   batch.answered ??= answered;
   return (answered ?? []).flatMap(({ id }, at) => (id === (before?.[at]?.id ?? id) ? [] : id));
 }

@@ -4,14 +4,17 @@ import type { ShownAttempt, ShownDelivery, ShownEvent } from "./api.ts";
 import { judgeDuplicates, noDuplicates, type Duplicates } from "./duplicates.ts";
 import type { Answered, Item } from "./entries.ts";
 import { isSuccess, type Batch, type History, type Request } from "./history.ts";
+import { judgeOrder } from "./order.ts";
 import type { Shown } from "./shown.ts";
-import { ENDPOINTS, LADDER } from "./site.ts";
+import { COUNTED, ENDPOINTS, LADDER } from "./site.ts";
 
 export interface Findings {
   /** The events whose publish was acknowledged with 202, and the deliveries shown in the end. */
   acked: number;
   deliveries: number;
   requests: number;
+  /** The pairs of neighbours in the lines of ordering keys. */
+  inOrder: number;
   /** Acknowledged events, deliveries or replays that do not exist. */
   readonly lost: string[];
   readonly falseDelivered: string[];
@@ -24,10 +27,19 @@ export interface Findings {
 
 export function noFindings(): Findings {
   const duplicates = noDuplicates();
-  return { acked: 0, deliveries: 0, requests: 0, lost: [], falseDelivered: [], duplicates, blamed: 0, wrong: [] };
+  return {
+    acked: 0,
+    deliveries: 0,
+    requests: 0,
+    inOrder: 0,
+    lost: [],
+    falseDelivered: [],
+    duplicates,
+    blamed: 0,
+    wrong: [],
+  };
 }
 
-const COUNTED = LADDER.length + 1;
 /** If a due time has passed by more than this, memory has lost the delivery. */
 const OVERDUE_MS = 5000;
 /** Tolerates a difference between two clocks, one of which the system may slew. */
@@ -58,6 +70,9 @@ export function judge(history: History, shown: Shown, site: Site = { copies: 1, 
   for (const event of shown.events)
     for (const one of event.deliveries) judgeDelivery(event, one, history, { ...shown, ...site }, found);
   judgeBytes(history, found);
+  const order = judgeOrder(history, shown);
+  found.inOrder = order.pairs;
+  found.wrong.push(...order.wrong);
   const deaths = history.endedAt.size - history.clean.size;
   // At two of three deaths the delivery was alone on the wire, so each death blames one delivery at most.
   if (found.blamed > deaths / 2) found.wrong.push(`${found.blamed} attempts are blamed for ${deaths} deaths`);

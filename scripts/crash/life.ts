@@ -17,7 +17,8 @@ import { drawMoment, type Moment } from "./kills.ts";
 import { Load, type Publish } from "./load.ts";
 import { journalOf, ReceiversProcess } from "./receivers-process.ts";
 import { show, type Shown } from "./shown.ts";
-import { ENDPOINTS } from "./site.ts";
+import { freeKeys } from "./order.ts";
+import { ENDPOINTS, registrationOf } from "./site.ts";
 
 export type Plant = "none" | "lose-acks" | "false-answers";
 
@@ -106,6 +107,7 @@ class Life {
         if (this.#moments.chance(CLEAN_STOPS)) await this.#restart();
         await this.#round();
       }
+      await freeKeys(this.#api, this.#journal);
       await this.#untilQuiet();
       shown = await show(this.#api);
       const { code, signal } = await stop(this.#daemon!);
@@ -248,9 +250,9 @@ class Life {
 
   async #register(): Promise<void> {
     const secrets: Record<string, string> = {};
-    for (const { name, events } of ENDPOINTS) {
+    for (const { name } of ENDPOINTS) {
       const url = `http://127.0.0.1:${this.#receivers.port}/${name}`;
-      const response = await this.#api.post("/v1/webhooks", JSON.stringify({ url, events }));
+      const response = await this.#api.post("/v1/webhooks", registrationOf(name, url));
       const { id, signing_secret: secret } = (await response.json()) as { id: string; signing_secret: string };
       if (response.status !== 201) throw new Error(`a registration was answered ${response.status}`);
       await this.#journal.append({ kind: "endpoint", id, name });

@@ -12,6 +12,8 @@ const MAX_EVENTS = 120;
 const WATCH_MS = 100;
 const PAUSE_MS = 20;
 const WATCHED = 40;
+/** So few that events of one key often wait for each other, and so many that the last line soon ends. */
+const ORDERING_KEYS = 12;
 const EVENTS = "/v1/webhooks/events";
 
 export interface LoadParts {
@@ -103,8 +105,9 @@ export class Load {
     await journal.append({ kind: "intent", batch, type, items });
     const single = size === 1 && random.chance(0.8);
     const whole = single || random.chance(0.5);
-    const texts = items.map(({ data, marker }) => {
-      return `{"type":"${type}","data":${data}${whole ? "" : `,"idempotency_key":"${marker}"`}}`;
+    const texts = items.map(({ data, marker, orderingKey }) => {
+      const order = orderingKey === undefined ? "" : `,"ordering_key":"${orderingKey}"`;
+      return `{"type":"${type}","data":${data}${order}${whole ? "" : `,"idempotency_key":"${marker}"`}}`;
     });
     const body = single ? texts[0]! : `{"events":[${texts.join(",")}]}`;
     return { batch, single, body, idempotencyKey: whole ? `b${batch}` : null };
@@ -136,7 +139,12 @@ export class Load {
       isLarge ? 30_000 : random.chance(0.05) ? random.between(5000, 20_000) : random.between(0, 200),
     );
     // No parser returns this data unchanged, so the daemon must pass on the bytes themselves.
-    return { marker, data: `{"marker":"${marker}", "amount":1.10,"big":9007199254740993,"padding":"${padding}"}` };
+    const orderingKey = random.chance(0.5) ? `key-${random.between(1, ORDERING_KEYS)}` : undefined;
+    return {
+      marker,
+      orderingKey,
+      data: `{"marker":"${marker}", "amount":1.10,"big":9007199254740993,"padding":"${padding}"}`,
+    };
   }
 
   /** Records what the API shows as settled, and replays some of the failed events. */

@@ -13,7 +13,8 @@ import { judgeAcrossNodes } from "./node-duplicates.ts";
 import { Cluster, type ClusterHome, type Node } from "./nodes.ts";
 import { journalOf, ReceiversProcess } from "./receivers-process.ts";
 import { show } from "./shown.ts";
-import { ENDPOINTS, namesOf, planOf } from "./site.ts";
+import { freeKeys } from "./order.ts";
+import { namesOf, planOf, registrationOf } from "./site.ts";
 
 export interface NodeLifeOptions {
   readonly dir: string;
@@ -112,6 +113,7 @@ export class NodeLife {
   async verdict(site: Pick<Site, "forgets"> = {}): Promise<Verdict> {
     const { copies = COPIES, dir, nodes } = this.#options;
     const { api } = this.cluster.living[0]!;
+    await freeKeys(api, this.journal);
     await untilQuiet(api);
     const shown = await show(api);
     this.wrong.push(...(await this.cluster.stop()));
@@ -146,9 +148,8 @@ export class NodeLife {
   async #register(api: Api): Promise<void> {
     const secrets: Record<string, string> = {};
     for (const name of namesOf(this.#options.copies ?? COPIES)) {
-      const { events } = ENDPOINTS.find((plan) => plan.name === planOf(name))!;
       const url = `http://127.0.0.1:${this.#receivers.port}/${name}`;
-      const response = await api.post("/v1/webhooks", JSON.stringify({ url, events }));
+      const response = await api.post("/v1/webhooks", registrationOf(name, url));
       const { id, signing_secret: secret } = (await response.json()) as { id: string; signing_secret: string };
       if (response.status !== 201) throw new Error(`a registration was answered ${response.status}`);
       await this.journal.append({ kind: "endpoint", id, name });

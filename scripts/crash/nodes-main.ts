@@ -125,9 +125,10 @@ const RUNS: Record<Victim, (options: NodeLifeOptions) => Promise<Outcome>> = {
   },
 };
 
-function rowsOf({ acked, deliveries, duplicates, falseDelivered, lost, requests, wrong }: Findings) {
+function rowsOf({ acked, deliveries, duplicates, falseDelivered, inOrder, lost, requests, wrong }: Findings) {
   return [
     ["acked", `${acked} events; ${deliveries} deliveries, ${requests} requests`],
+    ["in order", `${inOrder} pairs of events of a key`],
     ["acked and lost", lost.length],
     ["false delivered", falseDelivered.length],
     ["duplicates explained", duplicates.explained],

@@ -102,6 +102,7 @@ function add(report: LifeReport, totals: Totals): boolean {
   all.acked += findings.acked;
   all.deliveries += findings.deliveries;
   all.requests += findings.requests;
+  all.inOrder += findings.inOrder;
   all.lost.push(...findings.lost);
   all.falseDelivered.push(...findings.falseDelivered);
   all.blamed += findings.blamed;

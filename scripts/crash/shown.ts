@@ -16,8 +16,8 @@ export async function show(api: Api): Promise<Shown> {
   const events: ShownEvent[] = [];
   const attempts = new Map<string, ShownAttempt[]>();
   for await (const { id: event, type, data, deliveries: all } of api.events()) {
-    const deliveries = all.map(({ id, endpoint, status, attempts: made, next_attempt_at }) => {
-      return { id, endpoint, status, attempts: made, next_attempt_at };
+    const deliveries = all.map(({ id, endpoint, status, attempts: made, next_attempt_at, sequence }) => {
+      return { id, endpoint, status, attempts: made, next_attempt_at, sequence };
     });
     events.push({ id: event, type, data: { marker: data.marker }, deliveries });
     if (deliveries.every(({ attempts: made }) => made <= 1)) continue;

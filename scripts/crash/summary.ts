@@ -12,6 +12,7 @@ export interface Summary {
   readonly acked: number;
   readonly deliveries: number;
   readonly requests: number;
+  readonly in_order: number;
   readonly acked_and_lost: number;
   readonly false_delivered: number;
   readonly duplicates_explained: number;
@@ -41,6 +42,7 @@ export function summaryOf(totals: Totals, seed: number): Summary {
     acked: findings.acked,
     deliveries: findings.deliveries,
     requests: findings.requests,
+    in_order: findings.inOrder,
     acked_and_lost: lost.length,
     false_delivered: falseDelivered.length,
     duplicates_explained: duplicates.explained,
@@ -69,6 +71,7 @@ export function table(summary: Summary): string {
     ["rounds", `${summary.rounds} in ${summary.seconds} s (${rate}/s), ${summary.lives} data directories`],
     ["kills", summary.kills],
     ["acked", `${summary.acked} events; ${summary.deliveries} deliveries, ${summary.requests} requests`],
+    ["in order", `${summary.in_order} pairs of events of a key`],
     ["acked and lost", summary.acked_and_lost],
     ["false delivered", summary.false_delivered],
     ["duplicates explained", summary.duplicates_explained],

@@ -281,3 +281,63 @@ describe("a duplicate", () => {
     expect(faultsOf(story)).toEqual([]);
   });
 });
+
+/** Two events of one key at an endpoint. The first is done at 1000, and the second is sent at 1100. */
+function twoInOrder(plan: "steady" | "flaky" = "steady"): Story {
+  const story = new Story();
+  const [first, second] = story.inLine(plan);
+  story.request({ ...first, at: 1000 }, 200);
+  story.request({ ...second, at: 1100 }, 200);
+  return story;
+}
+
+const wrongOf = (story: Story) => story.verdict().wrong.filter((text) => /ahead|number|comes after/.test(text));
+
+describe("order by key", () => {
+  it("is kept if the second event is sent once the first was delivered", () => {
+    expect(wrongOf(twoInOrder())).toEqual([]);
+    expect(twoInOrder().verdict().inOrder).toBe(1);
+  });
+
+  it("is kept if the first event is only repeated later", () => {
+    const story = twoInOrder();
+    story.killed(1010);
+    story.request({ ...story.lined[0]!, at: 1500, generation: 2 }, 200);
+    expect(wrongOf(story)).toEqual([]);
+  });
+
+  it("is broken if the second event is sent before the first was answered 2xx", () => {
+    const story = new Story();
+    const [first, second] = story.inLine("steady");
+    story.request({ ...first, at: 1000 }, 500);
+    story.request({ ...second, at: 1010 }, 200);
+    story.request({ ...first, at: 1060, attempt: 2 }, 200);
+    expect(wrongOf(story)).toEqual([expect.stringContaining("was sent before")]);
+  });
+
+  it.each([
+    ["steady", null, 0],
+    ["flaky", null, 1],
+    ["flaky", 1050, 0],
+    ["flaky", 1150, 1],
+  ] as const)("may go on after a failure unless the key is held: %s, freed at %s", (plan, freedAt, faults) => {
+    const story = new Story();
+    const [first, second] = story.inLine(plan);
+    if (freedAt !== null) story.driver.push({ kind: "freed", at: freedAt });
+    for (let attempt = 1; attempt <= 7; attempt++) story.request({ ...first, at: 1000 + attempt, attempt }, 500);
+    story.request({ ...second, at: 1100 }, 200);
+    story.recorded(...Array.from({ length: 7 }, () => ({ delivery: first!.delivery, status_code: 500 })));
+    expect(wrongOf(story)).toHaveLength(faults);
+  });
+
+  it("is that of acknowledgements, without a gap in the numbers", () => {
+    const swapped = twoInOrder();
+    [swapped.shown.events[1]!.deliveries, swapped.shown.events[2]!.deliveries].forEach(([one], at) =>
+      Object.assign(one!, { sequence: 2 - at }),
+    );
+    expect(wrongOf(swapped).join()).toContain("was acked before");
+    const gap = twoInOrder();
+    Object.assign(gap.shown.events[2]!.deliveries[0]!, { sequence: 3 });
+    expect(wrongOf(gap)).toEqual([expect.stringContaining("has number 3")]);
+  });
+});

@@ -27,12 +27,21 @@ export class Story {
   ];
   readonly receivers: ReceiverEntry[] = [];
   readonly deliveries: Writable<ShownDelivery>[] = [];
+  /** The deliveries that `inLine` has published. */
+  readonly lined: { readonly event: string; readonly delivery: string }[] = [];
   readonly shown: Mutable<ShownEvent> = { now: NOW, events: [], attempts: new Map() };
 
   constructor() {
     for (const delivery of ["dlv_1", "dlv_2", "dlv_3"]) {
       this.request({ delivery, at: 1000 }, 200);
-      this.deliveries.push({ id: delivery, endpoint: "ep", status: "delivered", attempts: 1, next_attempt_at: null });
+      this.deliveries.push({
+        id: delivery,
+        endpoint: "ep",
+        status: "delivered",
+        attempts: 1,
+        next_attempt_at: null,
+        sequence: null,
+      });
     }
     const { deliveries } = this;
     this.shown.events.push({ id: EVENT, type: "budget.exceeded", data: { marker: "m1" }, deliveries });
@@ -64,7 +73,24 @@ export class Story {
     );
   }
 
-  /** Sets the attempts of dlv_1 that the API shows. */
+  /** Publishes two more events of one key, one after the other, to an endpoint that gets them in order. */
+  inLine(plan: string): readonly { readonly event: string; readonly delivery: string }[] {
+    this.driver.push({ kind: "endpoint", id: "ep_ordered", name: plan });
+    for (const n of [2, 3]) {
+      const [event, delivery, marker] = [`evt_${n}`, `dlv_${n}0`, `m${n}`];
+      const answered = [{ id: event, created_at: CREATED_AT, delivery_count: 1 }];
+      this.driver.push(
+        { kind: "intent", batch: n, type: "x", items: [{ marker, data: "{}", orderingKey: "key" }] },
+        { kind: "ack", batch: n, answered, ...ACK },
+      );
+      const made = { id: delivery, endpoint: "ep_ordered", status: "delivered", attempts: 1, next_attempt_at: null };
+      this.shown.events.push({ id: event, type: "x", data: { marker }, deliveries: [{ ...made, sequence: n - 1 }] });
+      this.lined.push({ event, delivery });
+    }
+    return this.lined;
+  }
+
+  /** Sets the attempts that the API shows, of dlv_1 unless they name another delivery. */
   recorded(...attempts: Partial<ShownAttempt>[]): void {
     const all = attempts.map((attempt, index) => ({
       delivery: "dlv_1",
@@ -76,7 +102,7 @@ export class Story {
       duration_ms: 1,
       ...attempt,
     }));
-    this.shown.attempts.set("dlv_1", all);
+    this.shown.attempts.set(attempts[0]?.delivery ?? "dlv_1", all);
   }
 
   killed(at: number, generation = 1): void {
