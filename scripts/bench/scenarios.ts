@@ -25,6 +25,7 @@ import { quiet } from "./quiet.ts";
 import { search } from "./search.ts";
 import { stages } from "./stages.ts";
 import { start } from "./start.ts";
+import { stuck } from "./stuck.ts";
 
 type Scenario = (options: BenchOptions) => Promise<Measure[]>;
 
@@ -51,6 +52,7 @@ const ALONE: Record<string, Scenario> = {
   portal,
   filters,
   outbox,
+  stuck,
 };
 
 /** The scenarios that need nothing but this project. */

@@ -11,7 +11,7 @@ const run = (...args: string[]) => promisify(execFile)(process.execPath, ["scrip
 describe("the bench", () => {
   it("knows a scenario for each goal that it measures", () => {
     const names =
-      "bare batch single relay stages flat hang fair lists search backlog overrun pending lanes flood quiet cold idle start prune move nodes errors portal filters outbox peers";
+      "bare batch single relay stages flat hang fair lists search backlog overrun pending lanes flood quiet cold idle start prune move nodes errors portal filters outbox stuck peers";
     expect(SCENARIOS).toEqual(names.split(" "));
   });
 
