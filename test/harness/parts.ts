@@ -45,7 +45,7 @@ const limits = (seconds: number) => ({
  */
 export const PARTS: readonly Part[] = [
   { name: "alone", isolate: true, include: ALONE, exclude: [], ...limits(60) },
-  { name: "processes", isolate: false, include: PROCESSES, exclude: [...SLOW_FILES], ...limits(300) },
+  { name: "processes", isolate: false, include: PROCESSES, exclude: [...SLOW_FILES], ...limits(120) },
   {
     name: "shared",
     isolate: false,

@@ -83,23 +83,37 @@ const CROWD = `
 const { connect } = require("node:net");
 const { parentPort, workerData: { request, ...place } } = require("node:worker_threads");
 const ask = () => new Promise((resolve) => {
-  let answer = "", end = "cut off";
-  const socket = connect(place, () => socket.write(request));
-  socket.on("data", (chunk) => (answer += chunk)).on("error", ({ code }) => (end = code));
-  socket.on("close", () => resolve(answer || end));
+  let answer = "", how = "cut off", wroteAt = null;
+  const socket = connect(place, () => {
+    wroteAt = Number(process.hrtime.bigint()) / 1e6;
+    socket.write(request);
+  });
+  socket.on("data", (chunk) => (answer += chunk)).on("error", ({ code }) => (how = code));
+  socket.on("close", () => resolve(answer || { how, wroteAt }));
   socket.on("data", () => answer.endsWith("hello") && socket.end());
 });
 const crowd = Array.from({ length: 40 }, () => ask());
-const untilTheEnd = async (answer) => (answer.endsWith("hello") ? ask().then(untilTheEnd) : answer);
+const untilTheEnd = async (answer) => (typeof answer === "string" ? ask().then(untilTheEnd) : answer);
 Promise.all(crowd).then(() => parentPort.postMessage("answered"));
 Promise.all(crowd.map((asked) => asked.then(untilTheEnd))).then((ends) => parentPort.postMessage(ends));
 `;
 
-async function crowdAt(listener: Listener): Promise<{ readonly ends: Promise<string[]> }> {
+/** The last connection of a publisher, which had no response. */
+interface End {
+  readonly how: string;
+  /** When it wrote its request, by `monotonic()`. Null if it never did. */
+  readonly wroteAt: number | null;
+}
+
+function monotonic(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+async function crowdAt(listener: Listener): Promise<{ readonly ends: Promise<End[]> }> {
   const workerData = { port: portOf(listener), host: HOST, request: GET };
   const crowd = new Worker(CROWD, { eval: true, workerData });
   await once(crowd, "message");
-  return { ends: once(crowd, "message").then(([ends]) => ends as string[]) };
+  return { ends: once(crowd, "message").then(([ends]) => ends as End[]) };
 }
 
 describe("closing", () => {
@@ -169,10 +183,18 @@ describe("closing", () => {
   it("cuts off nobody whose request has come, of many who connect anew without a pause, even if it is interrupted", async () => {
     const listener = await listen();
     const crowd = await crowdAt(listener);
-    // Other programs may run right before the closing.
-    atTheEnd(listener, () => block(200));
+    let stoppedAt = 0;
+    atTheEnd(listener, () => {
+      // Other programs may run right before the closing.
+      block(200);
+      stoppedAt = monotonic();
+    });
     await closeAll([listener], 10_000, () => {});
-    expect(await crowd.ends).toEqual(Array.from({ length: 40 }, () => "ECONNREFUSED"));
+    const ends = await crowd.ends;
+    // On a busy machine, a publisher may wait for its turn for longer than it is given after it has connected.
+    const isLate = ({ wroteAt }: End) => wroteAt === null || wroteAt > stoppedAt + LAST_REQUESTS_MS;
+    expect(ends.filter((end) => end.how !== "ECONNREFUSED" && !isLate(end))).toEqual([]);
+    expect(ends).toHaveLength(40);
   });
 
   // In one of twenty crowds the system told a client that it was connected, although the queue of connections was full.
@@ -181,7 +203,7 @@ describe("closing", () => {
     const listener = await listen();
     const crowd = await crowdAt(listener);
     await stopListening(listener.server);
-    expect(await crowd.ends).toEqual(Array.from({ length: 40 }, () => "ECONNREFUSED"));
+    expect((await crowd.ends).map(({ how }) => how)).toEqual(Array.from({ length: 40 }, () => "ECONNREFUSED"));
   });
 
   it.runIf(process.platform === "linux")("knows who waits before anybody is taken", async () => {
