@@ -39,7 +39,7 @@ export const endpointsAdd = command({
     const file = args["secret-file"];
     const client = connect(args, io);
     const events = await readTypes(args.events, client);
-    const secretOf = brought !== undefined && { signing_secret: brought };
+    const secretOf = brought !== undefined && { secret: brought };
     const body = { url: args.to, events, ...settings, ...secretOf, enabled: !args.disabled };
     const register = () => client.call("registerEndpoint", { query: { tenant: args.tenant }, body });
     const make = () => suggesting(events, client, register);

@@ -19,6 +19,6 @@ export function registrationOf(draft: EndpointDraft, whose: Pick<Mark, "from" | 
     metadata: { ...metadata, [MARK]: secrets.next === null ? mark : { ...mark, secret: "" } },
     when_disabled: "skip",
     enabled: enable && draft.enabled,
-    signing_secret: secrets.current,
+    secret: secrets.current,
   };
 }

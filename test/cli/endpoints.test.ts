@@ -69,7 +69,7 @@ describe("webhookd endpoints add", () => {
     const { code, out, err, daemon } = await endpoints([...words, "goal.achieved", "--secret-from={dir}/s"], { files });
     expect(code).toBe(EXIT.ok);
     expect(daemon.asked()).toEqual(["registerEndpoint", "listEventTypes"]);
-    expect(daemon.seen[0]!.body).toMatchObject({ signing_secret: SECRET, enabled: true });
+    expect(daemon.seen[0]!.body).toMatchObject({ secret: SECRET, enabled: true });
     expect([out, err]).toEqual([`${id}\n`, expect.not.stringContaining("whsec_")]);
   });
 

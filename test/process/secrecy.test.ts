@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -146,6 +147,7 @@ async function registerAll(caller: Caller, secrets: Secrets, machine: Machine): 
       events: EVENTS,
       signatures,
       headers: { "X-Api-Key": HEADER, Authorization: `Bearer ${CREDENTIAL}` },
+      ...(ids.length === 0 && { secret: `whsec_${randomBytes(24).toString("base64")}` }),
     };
     const keyed = { "idempotency-key": `registration ${ids.length}`.replace(" ", "-") };
     const { status, body: shown } = await caller.call("POST", "/v1/webhooks", body, [name], keyed);

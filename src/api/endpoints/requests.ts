@@ -44,14 +44,14 @@ export function rulesFor(
 }
 
 /** Only for an endpoint that is new. It is no setting, because only a rotation changes it afterwards. */
-const SIGNING_SECRET = v.optional(
+const SECRET = v.optional(
   BroughtSecret(
     "A secret that its receiver already verifies with, from another sender. By default, a new one is made.",
   ),
 );
 
 export function registrationSchema(rules: RegistrationRules) {
-  return titled("Registration", v.strictObject({ ...registered(rules), signing_secret: SIGNING_SECRET }));
+  return titled("Registration", v.strictObject({ ...registered(rules), secret: SECRET }));
 }
 
 /** The settings of an endpoint to be made, and the signing secret that the caller brings. */
@@ -64,7 +64,7 @@ export function readRegistration(body: Uint8Array, rules: RegistrationRules): Re
   const given: Fields = readJson(body, registrationSchema(rules));
   const settings = settingsOf(given);
   keptHeaders(settings.headers, {});
-  return { settings, secret: given["signing_secret"] as string | undefined };
+  return { settings, secret: given["secret"] as string | undefined };
 }
 
 function registered(rules: RegistrationRules): Record<string, v.GenericSchema> {
@@ -101,7 +101,7 @@ export function replacementSchema(rules: RegistrationRules) {
           "Needed only if the path contains an id. If you leave it out in that case, the endpoint loses its `uid`.",
         ),
       ),
-      signing_secret: v.optional(
+      secret: v.optional(
         BroughtSecret(
           "If this registers the endpoint: a secret that its receiver already verifies with; needs the scope `secrets`. An endpoint that exists keeps its own; a rotation replaces it.",
         ),
@@ -117,13 +117,13 @@ export function readReplacement(body: Uint8Array, rules: RegistrationRules): Rep
   const given = readJson(body, replacementSchema(rules)) as Fields & {
     readonly id?: string;
     readonly tenant?: string;
-    readonly signing_secret?: string;
+    readonly secret?: string;
   };
   return {
     ...settingsOf(given),
     ...(given.id && { id: given.id }),
     ...(given.tenant && { tenant: given.tenant }),
-    ...(given.signing_secret && { secret: given.signing_secret }),
+    ...(given.secret && { secret: given.secret }),
   };
 }
 

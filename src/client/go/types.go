@@ -321,7 +321,7 @@ type EndpointReplacement struct {
 	// Needed only if the path contains an id. If you leave it out in that case, the endpoint loses its `uid`.
 	UID *string `json:"uid,omitempty"`
 	// If this registers the endpoint: a secret that its receiver already verifies with; needs the scope `secrets`. An endpoint that exists keeps its own; a rotation replaces it.
-	SigningSecret *string `json:"signing_secret,omitempty"`
+	Secret *string `json:"secret,omitempty"`
 	// If you send back what you read: it must be that of the endpoint in the path.
 	ID *string `json:"id,omitempty"`
 	// If you send back what you read: it must be that of the endpoint in the path.
@@ -1030,7 +1030,7 @@ type Registration struct {
 	// For your own use: at most 4096 bytes of JSON.
 	Metadata any `json:"metadata,omitempty"`
 	// A secret that its receiver already verifies with, from another sender. By default, a new one is made.
-	SigningSecret *string `json:"signing_secret,omitempty"`
+	Secret *string `json:"secret,omitempty"`
 }
 
 type Rekeyed struct {

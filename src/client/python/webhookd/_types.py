@@ -302,7 +302,7 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     # Needed only if the path contains an id. If you leave it out in that case, the endpoint loses its `uid`.
     uid: Optional[str]
     # If this registers the endpoint: a secret that its receiver already verifies with; needs the scope `secrets`. An endpoint that exists keeps its own; a rotation replaces it.
-    signing_secret: str
+    secret: str
     # If you send back what you read: it must be that of the endpoint in the path.
     id: str
     # If you send back what you read: it must be that of the endpoint in the path.
@@ -965,7 +965,7 @@ class Registration(_Registration, total=False):
     # For your own use: at most 4096 bytes of JSON.
     metadata: Dict[str, Any]
     # A secret that its receiver already verifies with, from another sender. By default, a new one is made.
-    signing_secret: str
+    secret: str
 
 
 class Rekeyed(TypedDict):
