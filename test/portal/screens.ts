@@ -86,6 +86,7 @@ export const SCREENS: readonly Screen[] = [
       await page.getByRole("button", { name: /^Replay [\d,]+ deliver/ }).click();
     },
     shows: "The canary was not accepted",
+    from: "Replay what was delivered",
   },
   {
     name: "secret",
@@ -93,6 +94,7 @@ export const SCREENS: readonly Screen[] = [
     path: ({ endpoint }) => `${endpoint}/secret`,
     act: (page) => press(page, "Create the next secret"),
     shows: "A rotation is in progress.",
+    from: "Current secret",
   },
   {
     name: "verify",
@@ -105,6 +107,7 @@ export const SCREENS: readonly Screen[] = [
       await press(page, "Check it");
     },
     shows: "different secret",
+    from: "It does not match?",
   },
 ];
 
