@@ -13,7 +13,8 @@ def publish(name):
     number = 0
     while not ended.is_set():
         number += 1
-        event = {"type": "goal.achieved", "data": {"by": f"python-{name}", "number": number}}
+        by = f"python-{name}"
+        event = {"type": "goal.achieved", "data": {"by": by, "number": number}, "ordering_key": by}
         # Every third event is published alone, and the others in pairs.
         if number % 3 == 0:
             published = [client.publish(event)]

@@ -27,7 +27,8 @@ const inTypeScript: Start = (_machine, url, key) => {
   const end = new AbortController();
   const publish = async (name: number) => {
     for (let number = 0; !end.signal.aborted; number++) {
-      const event = { type: "goal.achieved", data: { by: `typescript-${name}`, number } };
+      const by = `typescript-${name}`;
+      const event = { type: "goal.achieved", data: { by, number }, ordering_key: by };
       // Every third event is published alone, and the others in pairs.
       const pair = { ...event, data: { ...event.data, pair: true } };
       const published = number % 3 === 0 ? [await client.publish(event)] : await client.publishBatch([event, pair]);
@@ -79,7 +80,7 @@ const LANGUAGES: [string, Start, boolean][] = [
 
 describe("50 publishers", () => {
   it.for(LANGUAGES.filter(([, , isHere]) => isHere))(
-    "in %s lose nothing and double nothing while the daemon is killed",
+    "in %s lose nothing, double nothing and keep their order while the daemon is killed",
     async ([, start], { machine }) => {
       const wire = await Wire.start();
       let daemon = await machine.serve();
@@ -103,9 +104,14 @@ describe("50 publishers", () => {
       wire.close();
 
       const stored = new Map<string, string>();
+      const last = new Map<string, number>();
       const client = connect({ url: daemon.url, key: daemon.key });
-      for await (const event of client.every("listEvents", { query: { include: "data" } })) {
-        stored.set(event.id, JSON.stringify((event as unknown as { data: unknown }).data));
+      for await (const event of client.every("listEvents", { query: { include: "data", order: "oldest" } })) {
+        const { data } = event as unknown as { data: { by: string; number: number } };
+        stored.set(event.id, JSON.stringify(data));
+        expect(event.ordering_key).toBe(data.by);
+        expect(data.number).toBeGreaterThanOrEqual(last.get(data.by) ?? 0);
+        last.set(data.by, data.number);
       }
       expect(new Set(publishers.ids)).toEqual(new Set(stored.keys()));
       expect(new Set(stored.values()).size).toBe(stored.size);

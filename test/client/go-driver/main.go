@@ -179,7 +179,7 @@ func publishOne(client *webhookd.Client, by string, number int) []string {
 	ctx := context.Background()
 	data := map[string]any{"by": by, "number": number}
 	if number%3 == 0 {
-		published, err := client.Publish(ctx, webhookd.EventDraft{Type: "goal.achieved", Data: data}, "")
+		published, err := client.Publish(ctx, webhookd.EventDraft{Type: "goal.achieved", Data: data, OrderingKey: &by}, "")
 		if err != nil {
 			panic(err)
 		}
@@ -187,7 +187,7 @@ func publishOne(client *webhookd.Client, by string, number int) []string {
 	}
 	pair := map[string]any{"by": by, "number": number, "pair": true}
 	published, err := client.PublishBatch(ctx, []webhookd.BatchItem{
-		{Type: "goal.achieved", Data: data}, {Type: "goal.achieved", Data: pair},
+		{Type: "goal.achieved", Data: data, OrderingKey: &by}, {Type: "goal.achieved", Data: pair, OrderingKey: &by},
 	})
 	if err != nil {
 		panic(err)
