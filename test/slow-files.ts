@@ -25,6 +25,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/api/openapi/generators.test.ts",
   "test/docs/other-senders.test.ts",
   "test/e2e/import-rounds.test.ts",
+  "test/docs/cloudevents.test.ts",
   "test/api/openapi/docs-page.test.ts",
   "test/process/first-start.test.ts",
   "test/docs/verify-ed25519.test.ts",

@@ -38,6 +38,11 @@ export const SETTINGS = {
     options: ["continue", "hold"],
     description: "Whether the next event of a key follows a failed one, or waits for a replay or a cancel",
   },
+  format: {
+    type: "enum",
+    options: ["envelope", "cloudevents", "cloudevents_binary", "data"],
+    description: "The body that is sent: the envelope, a CloudEvent in structured or binary mode, or the data alone",
+  },
   signatures: {
     type: "string",
     valueHint: "hmac,ed25519",
@@ -67,6 +72,7 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     "when-disabled": whenDisabled,
     "after-failure": afterFailure,
     ordering,
+    format,
     signatures,
     metadata,
   } = args;
@@ -82,6 +88,7 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     ...(whenDisabled !== undefined && { when_disabled: whenDisabled }),
     ...(ordering !== undefined && { ordering }),
     ...(afterFailure !== undefined && { after_failure: afterFailure }),
+    ...(format !== undefined && { format }),
     ...(signatures !== undefined && { signatures: signatures.split(",").map((name) => name.trim()) }),
     ...(file !== undefined && {
       headers: readObject(await readInputText(file, "--headers-from", MAX_HEADERS_BYTES, io), "--headers-from"),

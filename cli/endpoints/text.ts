@@ -50,6 +50,7 @@ const FLAGS: { readonly [P in EndpointPart]?: string } = {
   when_disabled: "--when-disabled hold",
   ordering: "--ordering none",
   after_failure: "--after-failure continue",
+  format: "--format envelope",
   signatures: "--signatures hmac",
   rate_per_second: "--rate none",
   max_in_flight: "--max-in-flight none",

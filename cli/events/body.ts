@@ -3,16 +3,24 @@
  * JSON parser, which would change the bytes.
  */
 import type { Event } from "../../src/client/operations.ts";
-import { envelope } from "../../src/domain/events/event.ts";
+import { bodyIn, shapeOf, type BodyFormat, type BodyShape } from "../../src/domain/endpoints/body-format.ts";
 import type { Span } from "../../src/domain/json/json-token.ts";
 import { scanObject } from "../../src/domain/json/json.ts";
 import { Failure } from "../failure.ts";
 
-/** Returns `{"id","type","created_at","data"}`. Throws for an event whose data was erased. */
-export function bodyOf(answer: string): Buffer {
-  const { id, type, created_at } = JSON.parse(answer) as Event;
+/** The body, with the headers that describe it. */
+export interface SentBody extends Pick<BodyShape, "contentType" | "headers"> {
+  readonly body: Buffer;
+}
+
+/** Returns the body as an endpoint of this format gets it. Throws for an event whose data was erased. */
+export function bodyOf(answer: string, format: BodyFormat = "envelope"): SentBody {
+  const { id, type, created_at: createdAt, tenant } = JSON.parse(answer) as Event;
   const data = dataOf(answer);
-  if (data !== null) return envelope(id, type, Date.parse(created_at), data);
+  if (data !== null) {
+    const shape = shapeOf(format, { id, type, createdAt, tenant });
+    return { contentType: shape.contentType, headers: shape.headers, body: Buffer.from(bodyIn(shape, data)) };
+  }
   throw new Failure(
     "conflict",
     `the data of ${id} was erased`,

@@ -40,7 +40,7 @@ export const eventsShow = command({
     checkFlags(args);
     const { client, id } = await eventMeant(args.event, args, io);
     const answer = await client.text("getEvent", { id });
-    if (args.raw) sayBody(bodyOf(answer).toString(), args.force, io);
+    if (args.raw) sayBody(bodyOf(answer).body.toString(), args.force, io);
     else if (args.curl) io.stdout.write(await curlOf(client, answer, args.endpoint));
     else if (args.json) sayJsonText(io, answer);
     else {
@@ -79,8 +79,8 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
   const meant = endpoint ?? first?.endpoint;
   if (meant === undefined) throw usage("no endpoint chose it: name one with --endpoint ep_…");
   const target = await findEndpoint(meant, client);
-  const { url, headers } = await client.call("getEndpoint", { id: target });
-  return curlScript({ event: id, endpoint: target, url, body: bodyOf(answer), headers: Object.keys(headers) });
+  const { url, headers, format } = await client.call("getEndpoint", { id: target });
+  return curlScript({ event: id, endpoint: target, url, sent: bodyOf(answer, format), headers: Object.keys(headers) });
 }
 
 /**

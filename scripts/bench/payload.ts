@@ -56,6 +56,7 @@ export function targetOf(url: string): Target {
     signingSecret: SECRET,
     secretVersion: 1,
     nextSigningSecret: null,
+    format: "envelope",
     signatures: ["hmac"],
     privateKeys: [],
     ratePerSecond: null,

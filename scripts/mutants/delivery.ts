@@ -145,9 +145,24 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "serialised-anew-at-send",
     file: "src/delivery/send/signer.ts",
-    find: "    const { body } = send;\n",
-    replace: "    const body = Buffer.from(JSON.stringify(JSON.parse(Buffer.from(send.body).toString())));\n",
+    find: 'return { contentType: "application/json", headers: NO_HEADERS, body };',
+    replace:
+      'return { contentType: "application/json", headers: NO_HEADERS, body: Buffer.from(JSON.stringify(JSON.parse(Buffer.from(body).toString()))) };',
     tests: ["test/delivery/send/signer.test.ts", "test/e2e/delivers.test.ts"],
+  },
+  {
+    name: "the-envelope-is-signed-in-every-format",
+    file: "src/delivery/send/signer.ts",
+    find: "this.#key.signBody(body)",
+    replace: "this.#key.signBody(send.body)",
+    tests: ["test/delivery/send/signer.test.ts", "test/e2e/formats.test.ts"],
+  },
+  {
+    name: "an-attribute-of-a-format-is-sent-twice",
+    file: "src/delivery/send/signer.ts",
+    find: "for (const name of BINARY_HEADERS) taken.add(name);",
+    replace: "taken.delete(BINARY_HEADERS[0]);",
+    tests: ["test/delivery/send/signer.test.ts"],
   },
   {
     name: "wall-clock-for-durations",

@@ -238,7 +238,9 @@ describe("webhookd events show --curl", () => {
 
   it("is ASCII whatever the body holds", () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-    const script = curlScript({ event: "evt_1", endpoint: "ep_1", url: "https://h/é", body: bytes, headers: [] });
+    const sent = { contentType: "application/json", headers: [["ce-id", "evt_1"]] as const, body: bytes };
+    const script = curlScript({ event: "evt_1", endpoint: "ep_1", url: "https://h/é", sent, headers: [] });
+    expect(script).toContain("-H 'ce-id: evt_1'");
     expect(script).toMatch(/^[\n\x20-\x7e]+$/);
   });
 });

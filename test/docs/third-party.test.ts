@@ -33,6 +33,7 @@ const TARGET = partly<Target>({
   signingSecret: SECRET,
   nextSigningSecret: null,
   privateKeys: [PRIVATE],
+  format: "envelope",
   signatures: ["hmac", "ed25519"],
   headers: {},
 });

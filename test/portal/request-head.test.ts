@@ -4,8 +4,9 @@ import { headOf } from "../../src/portal/delivery/request-head.ts";
 
 const delivery = { id: "dlv_1", event: "evt_1", test: false } as Delivery;
 const endpoint = { url: "https://example.com/", headers: {}, signatures: ["hmac"] } as unknown as Endpoint;
+const sent = { contentType: "application/json", headers: [], body: "{}" };
 const head = (more: object) =>
-  headOf({ delivery, endpoint, attempt: undefined, header: "X-Service-Signature", isStandard: false, ...more });
+  headOf({ delivery, endpoint, sent, attempt: undefined, header: "X-Service-Signature", isStandard: false, ...more });
 
 describe("the head of a request", () => {
   it("has the number of the attempt, and makes none up where there was no attempt yet", () => {

@@ -8,7 +8,7 @@ import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
 import { headOf } from "../../src/portal/delivery/request-head.ts";
 import { colored } from "../../src/portal/parts/code.tsx";
 import { curlOf } from "../../src/portal/delivery/curl.ts";
-import { envelopeOf } from "../../src/portal/delivery/envelope.ts";
+import { sentBody, type SentBody } from "../../src/portal/delivery/envelope.ts";
 import { indented } from "../../src/portal/parts/indented.ts";
 import { spanText } from "../../src/portal/parts/span.ts";
 import { judge } from "../../src/portal/verify/judge.ts";
@@ -18,6 +18,7 @@ import { partly } from "../harness/partly.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
 const BODY = '{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","data":{"n":1.10, "s":"é"}}';
+const SENT: SentBody = { contentType: "application/json", headers: [], body: BODY };
 const HEADER = "X-Service-Signature";
 const sign = (body: string, secret = SECRET) => signingKey(secret).signBody(body);
 
@@ -63,7 +64,7 @@ describe("a signature in the browser", () => {
     const header = "X-Acme-Signature";
     expect(await judge(BODY, `x-acme-signature: ${sign(BODY)}`, secrets, header)).toMatchObject({ matches: true });
     expect(await judge(BODY, "", secrets, header)).toMatchObject({ todo: "Paste the value of X-Acme-Signature." });
-    const curl = await curlOf({ url: "https://example.com", event: "evt_1", body: BODY, secret: SECRET, header });
+    const curl = await curlOf({ url: "https://example.com", event: "evt_1", sent: SENT, secret: SECRET, header });
     expect(curl).toContain(`-H 'X-Acme-Signature: ${sign(BODY)}'`);
   });
 });
@@ -149,8 +150,22 @@ describe("a key of another kind, which anyone may know", () => {
       matches: false,
       reason: "This page checks HMAC only, and this is a key of another kind.",
     });
-    const curl = await curlOf({ url: "https://example.com", event: "evt_1", body: BODY, secret: key, header: HEADER });
+    const curl = await curlOf({ url: "https://example.com", event: "evt_1", sent: SENT, secret: key, header: HEADER });
     expect(curl).not.toContain(HEADER);
+  });
+});
+
+describe("a request in the binary mode of CloudEvents", () => {
+  const sent: SentBody = { ...SENT, headers: [["ce-id", "evt_1"]] };
+
+  it("is shown, and comes as a curl command, with its headers", async () => {
+    const parts = { sent, header: HEADER };
+    const delivery = partly<Delivery>({ id: "dlv_1", event: "evt_1", test: false });
+    expect(headOf({ ...parts, delivery, endpoint: undefined, attempt: undefined, isStandard: true })).toContain(
+      "ce-id: evt_1\nx-webhookd-delivery",
+    );
+    const curl = await curlOf({ ...parts, url: "https://a.example/", event: "evt_1", secret: SECRET });
+    expect(curl).toContain("-H 'ce-id: evt_1'");
   });
 });
 
@@ -160,7 +175,7 @@ describe("the head of a request", () => {
 
   it("has the ids and the names that were sent, and makes up no value", () => {
     const attempt = partly<Attempt>({ url: "https://before.example/", number: 3 });
-    const head = headOf({ delivery, endpoint, attempt, header: HEADER, isStandard: true });
+    const head = headOf({ delivery, endpoint, sent: SENT, attempt, header: HEADER, isStandard: true });
     expect(head.split("\n")[0]).toBe("POST https://before.example/");
     expect(head).toContain("webhook-id: evt_1\n");
     expect(head).toContain("x-webhookd-delivery: dlv_1\nx-webhookd-attempt: 3\nX-Token: (your own value)");
@@ -168,7 +183,7 @@ describe("the head of a request", () => {
   });
 
   it("has no headers of Standard Webhooks where they are not sent", () => {
-    const parts = { delivery, endpoint, attempt: undefined, header: HEADER };
+    const parts = { delivery, endpoint, sent: SENT, attempt: undefined, header: HEADER };
     expect(headOf({ ...parts, isStandard: false })).not.toContain("webhook-id");
     const signed = { ...endpoint, signatures: ["hmac", "ed25519"] } as Endpoint;
     expect(headOf({ ...parts, endpoint: signed, isStandard: false })).toContain("webhook-id");
@@ -178,7 +193,7 @@ describe("the head of a request", () => {
     const curl = await curlOf({
       url: "https://a.example/",
       event: "evt_1",
-      body: BODY,
+      sent: SENT,
       secret: SECRET,
       header: HEADER,
       own: ["X-Token"],
@@ -200,10 +215,16 @@ describe("JSON with colours", () => {
 describe("the body of a request", () => {
   it("is cut out of the answer byte for byte", () => {
     const data = String.raw`{"big": 9007199254740993,"price":1.10,"text":"a \"quoted\" {brace}, \\ and é","list":[ 1 ,{}]}`;
-    const answer = `{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","status":"failed","data":${data},"deliveries":[{"data":1}]}`;
-    expect(envelopeOf(answer)).toBe(
-      `{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","data":${data}}`,
-    );
+    const answer = `{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","tenant":"acme","status":"failed","data":${data},"deliveries":[{"data":1}]}`;
+    expect(sentBody(answer)).toEqual({
+      contentType: "application/json",
+      headers: [],
+      body: `{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","data":${data}}`,
+    });
+    expect(sentBody(answer, "cloudevents_binary")).toMatchObject({
+      headers: expect.arrayContaining([["ce-source", "/tenants/acme"]]),
+      body: data,
+    });
   });
 
   it("is shown with its lines broken and its digits as they are", () => {

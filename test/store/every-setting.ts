@@ -14,6 +14,7 @@ export const EVERY_SETTING: EndpointSettings = {
   whenDisabled: "skip",
   ordering: "by_key",
   afterFailure: "hold",
+  format: "cloudevents",
   signatures: ["ed25519", "hmac"],
   headers: { "X-Changed": "yes" },
   ratePerSecond: 7,

@@ -51,7 +51,7 @@ export function eventOf({ headers, body }: Received): EventShown {
   const attempt = Number(headers["x-webhookd-attempt"]);
   return {
     id: isId("evt", named) ? named : named.slice(0, 64) || "without an id",
-    type: String(fields.type ?? "").slice(0, 128) || "without a type",
+    type: String(headers["ce-type"] ?? fields.type ?? "").slice(0, 128) || "without a type",
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : null,
     test: headers["x-webhookd-test"] === "1",
   };

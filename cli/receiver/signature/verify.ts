@@ -87,13 +87,18 @@ interface Kind {
 async function present(args: Args, { stamp, format }: Kind, client: Client | null, io: Io): Promise<Presented> {
   const { signature, event, endpoint, "secret-file": file } = args;
   const fromFile = file === undefined ? null : { secrets: readSecretsToVerify(file), others: [] };
-  const body =
-    event === undefined ? await readBody(args.body, io) : bodyOf(await client!.text("getEvent", { id: event }));
+  const body = event === undefined ? await readBody(args.body, io) : await sentTo(endpoint, event, client!);
   const { secrets, others } =
     fromFile ?? (await secretsOf(client!, endpoint!, format === null ? stamp !== null : format.separator !== null));
   // Without the public keys, the secrets would be blamed for an entry that no secret makes.
   const keys = fromFile === null && /\bv1a,/.test(signature) ? await publicKeysOf(client!, endpoint!) : [];
   return { signature, body, secrets: [...keys, ...secrets], others, standard: stamp ?? undefined };
+}
+
+/** Returns the body of the event in the endpoint's format; without an endpoint, the envelope. */
+async function sentTo(endpoint: string | undefined, event: string, client: Client): Promise<Buffer> {
+  const { format } = endpoint === undefined ? {} : await client.call("getEndpoint", { id: endpoint });
+  return bodyOf(await client.text("getEvent", { id: event }), format).body;
 }
 
 /** Requires one source for the secret, at most one for the body, and valid ids. */

@@ -12,6 +12,7 @@ import {
   type EndpointSettings,
   SIGNATURES,
 } from "../../domain/endpoints/endpoint.ts";
+import { BODY_FORMATS } from "../../domain/endpoints/body-format.ts";
 import { AFTER_FAILURE, ORDERINGS } from "../../domain/deliveries/ordering.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { FILTER_LIMITS, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
@@ -193,6 +194,17 @@ const ASKED = {
     shape: v.picklist(AFTER_FAILURE),
     show: ({ afterFailure }) => afterFailure,
     example: "continue",
+  }),
+  format: asked({
+    wire: "format",
+    reads: () =>
+      described(
+        v.picklist(BODY_FORMATS),
+        "The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.",
+      ),
+    shape: v.picklist(BODY_FORMATS),
+    show: ({ format }) => format,
+    example: "envelope",
   }),
   signatures: asked({
     wire: "signatures",

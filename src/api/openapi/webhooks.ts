@@ -78,7 +78,8 @@ export function receivedAnswers({ delays, timeout }: Retries): JsonObject {
 /** The body of every delivery. Its four keys never change. */
 export const ENVELOPE: JsonObject = {
   type: "object",
-  description: "Compact JSON with its keys in this order; nothing inside `data` is altered.",
+  description:
+    "Compact JSON with its keys in this order; nothing inside `data` is altered. This is the `format` `envelope`; an endpoint may ask for a CloudEvent or the data alone.",
   properties: {
     id: { type: "string", pattern: idPattern("evt").source, description: "The same on every attempt." },
     type: { type: "string" },

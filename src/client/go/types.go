@@ -247,6 +247,7 @@ type Endpoint struct {
 	WhenDisabled string `json:"when_disabled"`
 	Ordering string `json:"ordering"`
 	AfterFailure string `json:"after_failure"`
+	Format string `json:"format"`
 	Signatures []string `json:"signatures"`
 	// The name it was registered under, unique within the tenant.
 	UID *string `json:"uid"`
@@ -286,6 +287,8 @@ type EndpointChange struct {
 	Ordering *string `json:"ordering,omitempty"`
 	// With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
 	AfterFailure *string `json:"after_failure,omitempty"`
+	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+	Format *string `json:"format,omitempty"`
 	Signatures []string `json:"signatures,omitempty"`
 	// Your own name for it, unique within the tenant.
 	UID *string `json:"uid,omitempty"`
@@ -313,6 +316,8 @@ type EndpointReplacement struct {
 	Ordering *string `json:"ordering,omitempty"`
 	// With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
 	AfterFailure *string `json:"after_failure,omitempty"`
+	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+	Format *string `json:"format,omitempty"`
 	Signatures []string `json:"signatures,omitempty"`
 	// For your own use: at most 4096 bytes of JSON.
 	Metadata any `json:"metadata,omitempty"`
@@ -1024,6 +1029,8 @@ type Registration struct {
 	Ordering *string `json:"ordering,omitempty"`
 	// With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
 	AfterFailure *string `json:"after_failure,omitempty"`
+	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+	Format *string `json:"format,omitempty"`
 	Signatures []string `json:"signatures,omitempty"`
 	// Your own name for it, unique within the tenant.
 	UID *string `json:"uid,omitempty"`
@@ -1337,7 +1344,7 @@ type WholeJob struct {
 } `json:"endpoints"`
 }
 
-// Compact JSON with its keys in this order; nothing inside `data` is altered.
+// Compact JSON with its keys in this order; nothing inside `data` is altered. This is the `format` `envelope`; an endpoint may ask for a CloudEvent or the data alone.
 type Envelope struct {
 	// The same on every attempt.
 	ID string `json:"id"`

@@ -1,5 +1,12 @@
 /** Builds the signed request of an attempt. */
 import type { Send } from "../../domain/deliveries/delivery.ts";
+import {
+  BINARY_HEADERS,
+  bodyIn,
+  shapeOf,
+  type BodyFormat,
+  type BodyShape,
+} from "../../domain/endpoints/body-format.ts";
 import { AsymmetricSigningKey } from "../../domain/endpoints/asymmetric.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import {
@@ -10,7 +17,7 @@ import {
   type SignatureFormat,
 } from "../../domain/endpoints/further-signature.ts";
 import { signingKey, type SigningKey } from "../../domain/endpoints/secret.ts";
-import type { TraceContext } from "../../domain/events/event.ts";
+import { readEnvelope, type TraceContext } from "../../domain/events/event.ts";
 import type { SignedRequest } from "../http/exchange.ts";
 
 export interface SignatureOptions {
@@ -31,6 +38,8 @@ const SEQUENCE_HEADER = "webhook-sequence";
 export class Signer {
   readonly #url: string;
   readonly #path: string;
+  readonly #tenant: string;
+  readonly #format: BodyFormat;
   readonly #key: SigningKey;
   /** The keys of `webhook-signature`, in the order of its entries. Empty if the header is not sent. */
   readonly #standardKeys: readonly Pick<SigningKey, "signStandard">[];
@@ -44,6 +53,8 @@ export class Signer {
     this.#url = target.url;
     // This keeps a question mark that nothing follows, which `search` would leave out.
     this.#path = href.slice(origin.length);
+    this.#tenant = target.tenant;
+    this.#format = target.format;
     this.#key = signingKey(target.signingSecret);
     const isSent = options.standardWebhooks || target.privateKeys.length > 0;
     this.#standardKeys = isSent ? this.#keysOf(target) : [];
@@ -51,25 +62,27 @@ export class Signer {
     this.#userAgent = `webhookd/${options.version}`;
     const also = options.also.filter((one) => isFor(one, target));
     this.#also = also.map(({ format }) => furtherSigner(format, target));
-    // An endpoint may have been given a header before the operator made it a signature's.
-    const taken = new Set(also.flatMap(headerNames));
+    // An endpoint may have been given a header before the operator made it a signature's, or may have chosen the format.
+    const taken = new Set<string>(also.flatMap(headerNames));
+    if (target.format === "cloudevents_binary") for (const name of BINARY_HEADERS) taken.add(name);
     const own = Object.entries(target.headers).filter(([name]) => !taken.has(name.toLowerCase()));
     this.#ownHeaders = own.filter(isSendable).flat();
   }
 
   /** @param nowSeconds the attempt's time, in whole seconds since the epoch */
   sign(send: Send, nowSeconds: number): SignedRequest {
-    const { body } = send;
+    const { contentType, headers: ofFormat, body } = this.#format === "envelope" ? asStored(send) : this.#shaped(send);
     const headers = [
       "content-type",
-      "application/json",
+      contentType,
       "user-agent",
       this.#userAgent,
       // This header holds a single value, so the current secret signs it during a rotation.
       this.#options.header,
       this.#key.signBody(body),
     ];
-    if (this.#standardKeys.length > 0) this.#signStandard(headers, send, nowSeconds);
+    if (this.#standardKeys.length > 0) this.#signStandard(headers, send.event, body, nowSeconds);
+    for (const header of ofFormat) headers.push(...header);
     for (const signer of this.#also) {
       signer.sign(headers, { id: send.event, timestamp: nowSeconds, body, url: this.#url });
     }
@@ -83,6 +96,13 @@ export class Signer {
     return { method: "POST", path: this.#path, headers, body, keepsAll: send.trigger === "test" };
   }
 
+  /** The stored bytes are the envelope. Every attempt in the same format makes the same bytes of them. */
+  #shaped({ body, event: id }: Send): Shaped {
+    const { data, ...head } = readEnvelope(body, id);
+    const shape = shapeOf(this.#format, { id, ...head, tenant: this.#tenant });
+    return { contentType: shape.contentType, headers: shape.headers, body: bodyIn(shape, data) };
+  }
+
   /** Returns the keys that sign. During a rotation both secrets do, and both private keys. */
   #keysOf({ nextSigningSecret, privateKeys, signatures }: Target): Pick<SigningKey, "signStandard">[] {
     const next = nextSigningSecret === null ? [] : [signingKey(nextSigningSecret)];
@@ -91,14 +111,25 @@ export class Signer {
   }
 
   /** Standard Webhooks 1.0.0: a space separates the signatures. */
-  #signStandard(headers: string[], send: Send, nowSeconds: number): void {
+  #signStandard(headers: string[], event: string, body: Uint8Array, nowSeconds: number): void {
     let signatures = "";
     for (const key of this.#standardKeys) {
-      const signature = key.signStandard(send.event, nowSeconds, send.body);
+      const signature = key.signStandard(event, nowSeconds, body);
       signatures = signatures === "" ? signature : `${signatures} ${signature}`;
     }
-    headers.push("webhook-id", send.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
+    headers.push("webhook-id", event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
   }
+}
+
+/** The body as it is sent and signed, with the headers that describe it. */
+interface Shaped extends Pick<BodyShape, "contentType" | "headers"> {
+  readonly body: Uint8Array;
+}
+
+const NO_HEADERS = [] as const;
+
+function asStored({ body }: Send): Shaped {
+  return { contentType: "application/json", headers: NO_HEADERS, body };
 }
 
 /** During a rotation both secrets sign, if the format has room for two signatures. */

@@ -2,6 +2,7 @@
 import type { HeldKeys } from "../deliveries/ordering.ts";
 import type { AfterFailure, Ordering } from "../deliveries/ordering.ts";
 import type { FilterDocument } from "../events/filter/filter.ts";
+import type { BodyFormat } from "./body-format.ts";
 
 /** The daemon itself disables an endpoint if its receiver answers 410, or if nothing has succeeded for too long. */
 export const DISABLED_REASONS = ["gone", "failing"] as const;
@@ -21,6 +22,7 @@ export const ENDPOINT_PARTS = [
   "when_disabled",
   "ordering",
   "after_failure",
+  "format",
   "rate_per_second",
   "max_in_flight",
   "tenant",
@@ -68,6 +70,7 @@ export interface Endpoint {
   readonly whenDisabled: "hold" | "skip";
   readonly ordering: Ordering;
   readonly afterFailure: AfterFailure;
+  readonly format: BodyFormat;
   readonly signatures: readonly Signature[];
   /** Names only, because values are secrets and leave the store only in a `Target`. */
   readonly headerNames: readonly string[];
@@ -95,6 +98,7 @@ export interface EndpointSettings {
   readonly whenDisabled: "hold" | "skip";
   readonly ordering: Ordering;
   readonly afterFailure: AfterFailure;
+  readonly format: BodyFormat;
   readonly signatures: readonly Signature[];
   readonly headers: Readonly<Record<string, string>>;
   readonly ratePerSecond: number | null;
@@ -111,6 +115,7 @@ export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   whenDisabled: "hold",
   ordering: "none",
   afterFailure: "continue",
+  format: "envelope",
   signatures: ["hmac"],
   headers: {},
   ratePerSecond: null,
@@ -156,6 +161,7 @@ export interface Target {
   readonly secretVersion: number;
   /** The secret that will take over. Null unless a rotation is in progress. */
   readonly nextSigningSecret: string | null;
+  readonly format: BodyFormat;
   readonly signatures: readonly Signature[];
   /** The tenant's private keys, all of which sign. Empty unless the endpoint chose `ed25519`. */
   readonly privateKeys: readonly string[];

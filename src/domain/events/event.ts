@@ -72,6 +72,18 @@ export function dataOf(body: Uint8Array, id: string, type: string): Uint8Array {
   return body.subarray(start, body.length - 1);
 }
 
+/** Returns the parts of an envelope made by `envelope()` for an event of this id. */
+export function readEnvelope(body: Uint8Array, id: string): { type: string; createdAt: string; data: Uint8Array } {
+  // The type begins after {"id":"…","type":" and contains no quote.
+  const start = 7 + id.length + 10;
+  const end = body.indexOf(QUOTE, start);
+  const text = (from: number, to: number) => String.fromCharCode(...body.subarray(from, to));
+  const type = text(start, end);
+  return { type, createdAt: text(end + 16, end + 40), data: dataOf(body, id, type) };
+}
+
+const QUOTE = 0x22;
+
 /**
  * W3C Trace Context: the trace that a publisher's request belongs to. Receivers get it unchanged, as from any hop that
  * takes no part in the trace. A malformed one is treated as if it had not been sent.

@@ -1,11 +1,12 @@
 /** Writes a request, exactly as it is sent, as a curl command. */
 import { now } from "../server/clock.ts";
+import type { SentBody } from "./envelope.ts";
 import { canSign, isHmacSecret, signBody, signStandard } from "../verify/signature.ts";
 
 interface Sent {
   readonly url: string;
   readonly event: string;
-  readonly body: string;
+  readonly sent: SentBody;
   /** Undefined if the key may not read it. Then the request is not signed. */
   readonly secret: string | undefined;
   /** The name of the header that has the signature. */
@@ -14,9 +15,10 @@ interface Sent {
   readonly own?: readonly string[];
 }
 
-export async function curlOf({ url, event, body, secret, header, own = [] }: Sent): Promise<string> {
+export async function curlOf({ url, event, sent, secret, header, own = [] }: Sent): Promise<string> {
   const seconds = Math.floor(now() / 1000);
-  const headers = ["content-type: application/json"];
+  const { body, contentType, headers: ofFormat } = sent;
+  const headers = [`content-type: ${contentType}`];
   if (secret !== undefined && canSign() && isHmacSecret(secret)) {
     headers.push(
       `${header}: ${await signBody(secret, body)}`,
@@ -25,6 +27,7 @@ export async function curlOf({ url, event, body, secret, header, own = [] }: Sen
       `webhook-signature: ${await signStandard(secret, event, seconds, body)}`,
     );
   }
+  headers.push(...ofFormat.map(([name, value]) => `${name}: ${value}`));
   headers.push(...own.map((name) => `${name}: …`));
   const lines = [
     `curl -sS -i ${quoted(url)}`,

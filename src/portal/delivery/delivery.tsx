@@ -16,7 +16,7 @@ import { useCall, useCan, useRead, useSession } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { AttemptRow } from "./attempt.tsx";
 import { curlOf } from "./curl.ts";
-import { envelopeOf } from "./envelope.ts";
+import { sentBody } from "./envelope.ts";
 import { Ladder } from "./ladder.tsx";
 import { headOf } from "./request-head.ts";
 import { toneOf, wordOf } from "./words.ts";
@@ -191,7 +191,7 @@ function Ending({ delivery: { event, endpoint, status }, sent }: { delivery: Del
   return (
     <>
       {isOpen && <Button onClick={() => setAsking("cancel")}>Cancel</Button>}
-      {sent.body !== null && portal.endpoints === null && (
+      {sent.hasData && portal.endpoints === null && (
         <Button kind="danger" onClick={() => setAsking("erase")}>
           Erase the data
         </Button>
@@ -237,8 +237,10 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
 }
 
 interface Sent {
-  /** Undefined until it has been read, and null if the event was erased. */
-  readonly body: string | null | undefined;
+  /** The daemon's answer about the event. Undefined until it has been read. */
+  readonly answer: string | undefined;
+  /** False once the event was erased. */
+  readonly hasData: boolean;
   readonly publisherId: string | null;
   readonly fault: ClientError | undefined;
   readonly again: () => void;
@@ -246,7 +248,7 @@ interface Sent {
 
 function useSent(event: string | null): Sent {
   const { client } = useSession();
-  const [body, setBody] = useState<string | null>();
+  const [read, setRead] = useState<string>();
   const [publisherId, setPublisherId] = useState<string | null>(null);
   const [fault, setFault] = useState<ClientError>();
   const [round, setRound] = useState(0);
@@ -256,14 +258,15 @@ function useSent(event: string | null): Sent {
     setFault(undefined);
     client.text("getEvent", { id: event, signal: leaving.signal }).then(
       (answer) => {
-        setBody(envelopeOf(answer));
+        setRead(answer);
         setPublisherId((JSON.parse(answer) as { publisher_id?: string | null }).publisher_id ?? null);
       },
       (error: unknown) => leaving.signal.aborted || setFault(error as ClientError),
     );
     return () => leaving.abort();
   }, [client, event, round]);
-  return { body, publisherId, fault, again: () => setRound(round + 1) };
+  const hasData = read === undefined || sentBody(read) !== null;
+  return { answer: read, hasData, publisherId, fault, again: () => setRound(round + 1) };
 }
 
 interface RequestProps {
@@ -274,19 +277,20 @@ interface RequestProps {
   readonly sent: Sent;
 }
 
-function Request({ delivery, endpoint, attempt, sent: { body, fault, again } }: RequestProps) {
+function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }: RequestProps) {
   const { portal } = useSession();
   const maySecrets = useCan("secrets");
   const call = useCall();
   if (fault !== undefined) return <Trouble fault={fault} again={again} />;
-  if (body === undefined) return <Loading lines={6} />;
-  if (body === null)
+  if (answer === undefined) return <Loading lines={6} />;
+  const sent = sentBody(answer, endpoint?.format);
+  if (sent === null)
     return <p className="quiet">The data of this event was erased, so the body that was sent is no longer kept.</p>;
   const own = Object.keys(endpoint?.headers ?? {});
   const curl = async () => {
     const secret = maySecrets ? (await call("getSecret", { id: delivery.endpoint })).signing_secret : undefined;
     const { event } = delivery;
-    return curlOf({ url: endpoint?.url ?? "", event, body, secret, header: portal.signature_header, own });
+    return curlOf({ url: endpoint?.url ?? "", event, sent, secret, header: portal.signature_header, own });
   };
   return (
     <>
@@ -295,6 +299,7 @@ function Request({ delivery, endpoint, attempt, sent: { body, fault, again } }: 
         text={headOf({
           delivery,
           endpoint,
+          sent,
           attempt,
           header: portal.signature_header,
           isStandard: portal.standard_webhooks,
@@ -307,9 +312,9 @@ function Request({ delivery, endpoint, attempt, sent: { body, fault, again } }: 
         whether one matches, and why not.
       </p>
       <p className="label">Body, indented</p>
-      <Code text={indented(body)} label="Body, indented" copy={null} isJson />
+      <Code text={indented(sent.body)} label="Body, indented" copy={null} isJson />
       <div className="actions start">
-        <Copy text={body} what="the body as it is sent" word="Copy the body" />
+        <Copy text={sent.body} what="the body as it is sent" word="Copy the body" />
         {endpoint !== undefined && <Copy text={curl} what="the request as a curl command" word="Copy as curl" />}
       </div>
       <p className="quiet">

@@ -2,14 +2,28 @@
  * Builds the body of a request, byte for byte as it is sent. `data` is cut out of the response, because parsing could
  * change it.
  */
+import type { Endpoint, Event } from "../../client/operations.ts";
+import { shapeOf, type BodyShape } from "../../domain/endpoints/body-format.ts";
 
-/** `answer` is the text of the response to `getEvent`. Null if the event was erased, or if damage lost its data. */
-export function envelopeOf(answer: string): string | null {
-  const event = JSON.parse(answer) as Record<"id" | "type" | "created_at", string> & { readonly data: object | null };
-  if (event.data === null) return null;
-  const { id, type, created_at: createdAt } = event;
-  const start = JSON.stringify({ id, type, created_at: createdAt }).slice(0, -1);
-  return `${start},"data":${memberOf(answer, "data")}}`;
+export interface SentBody extends Pick<BodyShape, "contentType" | "headers"> {
+  readonly body: string;
+}
+
+/**
+ * `answer` is the text of the response to `getEvent`. Null if the event was erased, or if damage lost its data. The body
+ * of an endpoint that was deleted is shown as the envelope.
+ */
+export function sentBody(answer: string, format: Endpoint["format"] = "envelope"): SentBody | null {
+  const {
+    id,
+    type,
+    created_at: createdAt,
+    tenant,
+    data,
+  } = JSON.parse(answer) as Event & { readonly data: object | null };
+  if (data === null) return null;
+  const { contentType, headers, before, after } = shapeOf(format, { id, type, createdAt, tenant });
+  return { contentType, headers, body: `${before}${memberOf(answer, "data")}${after}` };
 }
 
 /** Returns the text of a member of the outermost object, or "null" if there is none. */

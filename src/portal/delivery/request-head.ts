@@ -1,10 +1,12 @@
 /** Writes the line and the headers of a request. Whatever differs from attempt to attempt is described, and not made up. */
 import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
+import type { SentBody } from "./envelope.ts";
 
 interface Sent {
   readonly delivery: Delivery;
   readonly endpoint: Endpoint | undefined;
+  readonly sent: SentBody;
   /** The latest attempt. Undefined if there was none. */
   readonly attempt: Attempt | undefined;
   /** The name of the header with the signature of the body. */
@@ -13,12 +15,12 @@ interface Sent {
   readonly isStandard: boolean;
 }
 
-export function headOf({ delivery, endpoint, attempt, header, isStandard }: Sent): string {
+export function headOf({ delivery, endpoint, sent, attempt, header, isStandard }: Sent): string {
   const url = attempt?.url ?? endpoint?.url ?? "";
   const hasStandard = isStandard || (endpoint !== undefined && needsPrivateKey(endpoint));
   return [
     `POST ${url}`,
-    "content-type: application/json",
+    `content-type: ${sent.contentType}`,
     `${header}: (64 hexadecimal digits: the HMAC-SHA256 of the body)`,
     ...(hasStandard
       ? [
@@ -27,6 +29,7 @@ export function headOf({ delivery, endpoint, attempt, header, isStandard }: Sent
           "webhook-signature: (over webhook-id, webhook-timestamp and the body)",
         ]
       : []),
+    ...sent.headers.map(([name, value]) => `${name}: ${value}`),
     `x-webhookd-delivery: ${delivery.id}`,
     `x-webhookd-attempt: ${attempt?.number ?? "(the number of the attempt)"}`,
     ...(delivery.test ? ["x-webhookd-test: 1"] : []),

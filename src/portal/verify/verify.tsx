@@ -1,7 +1,7 @@
 /** Shows how a receiver verifies requests, and finds out why a signature does not match. */
 import { useState } from "react";
 import type { Delivery, Endpoint, SigningKeys, SigningSecrets } from "../../client/operations.ts";
-import { envelopeOf } from "../delivery/envelope.ts";
+import { sentBody } from "../delivery/envelope.ts";
 import { Button } from "../parts/button.tsx";
 import { useAct } from "../parts/act.ts";
 import { Trouble } from "../parts/states.tsx";
@@ -123,16 +123,16 @@ function onlyByPublicKey(signature: string): boolean {
 }
 
 /** Returns a function that decides whether a signature is valid. `delivery` is undefined if the body was pasted. */
-function useJudge({ id, tenant }: Endpoint) {
+function useJudge({ id, tenant, format }: Endpoint) {
   const { client, portal } = useSession();
   const call = useCall();
   const maySecrets = useCan("secrets");
   const ask = useTenantAsk(tenant);
   return async (typed: Typed, delivery: Delivery | undefined): Promise<Verdict> => {
     const { signature } = typed;
-    const body =
-      delivery === undefined ? typed.body : envelopeOf(await client.text("getEvent", { id: delivery.event }));
-    if (body === null) return ERASED;
+    const sent = delivery && sentBody(await client.text("getEvent", { id: delivery.event }), format);
+    if (sent === null) return ERASED;
+    const body = sent?.body ?? typed.body;
     const given: Named = { name: "with the secret you pasted", key: typed.secret.trim() };
     const needsSecret = !onlyByPublicKey(signature);
     const secrets = !needsSecret ? [] : maySecrets ? secretsOf(await call("getSecret", { id })) : [given];

@@ -12,6 +12,7 @@ import {
   type Signature,
   type Target,
 } from "../../domain/endpoints/endpoint.ts";
+import { BODY_FORMATS } from "../../domain/endpoints/body-format.ts";
 import { AFTER_FAILURE, ORDERINGS } from "../../domain/deliveries/ordering.ts";
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import type { Box } from "./box.ts";
@@ -31,6 +32,7 @@ export interface EndpointRow {
   readonly when_disabled: "hold" | "skip";
   readonly ordering: string;
   readonly after_failure: string;
+  readonly format: string;
   readonly header_names: string;
   readonly headers: string | null;
   readonly secret: string | null;
@@ -75,11 +77,15 @@ const COLUMNS: {
   whenDisabled: ["when_disabled"],
   ordering: ["ordering"],
   afterFailure: ["after_failure"],
+  format: ["format"],
   signatures: ["signatures", JSON.stringify],
   ratePerSecond: ["rate_per_second"],
   maxInFlight: ["max_in_flight"],
   metadata: ["metadata", JSON.stringify],
 };
+
+/** The parts that have one of a few words. */
+type Worded = "when_disabled" | "ordering" | "after_failure" | "format";
 
 const same = (value: unknown): unknown => value;
 
@@ -121,6 +127,12 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
     damage.set(part, why);
     return instead;
   };
+  const wordOr = <T extends string>(part: Worded, words: readonly T[], instead: T): T =>
+    or(
+      part,
+      words.find((word) => word === row[part]),
+      instead,
+    );
   const opened = <T>(part: EndpointPart, value: T | null, instead: T) => or(part, value, instead, "cannot be unsealed");
   const secret = opened("signing_secret", secretOf(row.secret, secretPlace(row.id), box), "");
   const next =
@@ -140,21 +152,10 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
     description: row.description,
     enabled: row.enabled === 1,
     disabledReason: DISABLED_REASONS.find((reason) => reason === row.disabled_reason) ?? null,
-    whenDisabled: or(
-      "when_disabled",
-      WHEN_DISABLED.find((word) => word === row.when_disabled),
-      "hold",
-    ),
-    ordering: or(
-      "ordering",
-      ORDERINGS.find((word) => word === row.ordering),
-      "none",
-    ),
-    afterFailure: or(
-      "after_failure",
-      AFTER_FAILURE.find((word) => word === row.after_failure),
-      "continue",
-    ),
+    whenDisabled: wordOr("when_disabled", WHEN_DISABLED, "hold"),
+    ordering: wordOr("ordering", ORDERINGS, "none"),
+    afterFailure: wordOr("after_failure", AFTER_FAILURE, "continue"),
+    format: wordOr("format", BODY_FORMATS, "envelope"),
     signatures,
     headerNames: headers === null ? (stringsOf(row.header_names) ?? []) : Object.keys(headers),
     ratePerSecond: limit(row.rate_per_second) ? row.rate_per_second : or("rate_per_second", null, null),
@@ -184,7 +185,7 @@ function revisionOf(row: AnyRow): string {
 /** Returns the endpoint as the sender needs it. The endpoint must not be deleted. */
 export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
   const { endpoint, headers, signingSecret, nextSigningSecret, privateKeys } = read;
-  const { id, tenant, url, enabled, damaged, signatures, ratePerSecond, maxInFlight } = endpoint;
+  const { id, tenant, url, enabled, damaged, format, signatures, ratePerSecond, maxInFlight } = endpoint;
   if (damaged !== null) return { endpoint: id, tenant, url, enabled: false, damaged };
   return {
     endpoint: id,
@@ -195,6 +196,7 @@ export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
     signingSecret,
     secretVersion: row.secret_version,
     nextSigningSecret,
+    format,
     signatures,
     privateKeys,
     ratePerSecond,

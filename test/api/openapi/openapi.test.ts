@@ -141,6 +141,7 @@ describe("the receivers' part", () => {
         headers: {},
         signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         nextSigningSecret: null,
+        format: "envelope",
         signatures: ["hmac"],
         privateKeys: [],
         secretVersion: 1,

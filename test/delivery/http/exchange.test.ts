@@ -24,6 +24,7 @@ describe("one exchange with a receiver", () => {
         signingSecret: secret,
         secretVersion: 1,
         nextSigningSecret: null,
+        format: "envelope",
         signatures: ["hmac"] as const,
         privateKeys: [],
         ratePerSecond: null,
@@ -59,6 +60,7 @@ describe("one exchange with a receiver", () => {
       signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
       secretVersion: 1,
       nextSigningSecret: null,
+      format: "envelope" as const,
       signatures: ["hmac"] as const,
       privateKeys: [],
     };

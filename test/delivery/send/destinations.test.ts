@@ -58,7 +58,16 @@ async function setUp(urlOf: (at: number) => string, addressOf: (url: string) => 
 
 function targetAt(endpoint: string, url: string): Target {
   const limits = { maxInFlight: null, ratePerSecond: null };
-  return { endpoint, url, tenant: "default", enabled: true, headers: {}, ...limits, ...HMAC_SECRETS };
+  return {
+    endpoint,
+    url,
+    tenant: "default",
+    enabled: true,
+    headers: {},
+    ...limits,
+    format: "envelope",
+    ...HMAC_SECRETS,
+  };
 }
 
 function sendOf(endpoint: string, event: string): Send {

@@ -45,7 +45,16 @@ function setUp() {
 
 function targetAt(url: string): Target {
   const limits = { maxInFlight: 2, ratePerSecond: 5 };
-  return { endpoint: "ep_01", url, tenant: "default", enabled: true, headers: {}, ...limits, ...HMAC_SECRETS };
+  return {
+    endpoint: "ep_01",
+    url,
+    tenant: "default",
+    enabled: true,
+    headers: {},
+    ...limits,
+    format: "envelope",
+    ...HMAC_SECRETS,
+  };
 }
 
 it("ends at a stop also what is on its way to a URL that the endpoint has left", async () => {

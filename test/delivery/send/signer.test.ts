@@ -3,6 +3,9 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { AsymmetricVerifyingKey, newPrivateKey, publicKeyOf } from "../../../src/domain/endpoints/asymmetric.ts";
 import type { Send } from "../../../src/domain/deliveries/delivery.ts";
+import { BODY_FORMATS } from "../../../src/domain/endpoints/body-format.ts";
+import { signingKey } from "../../../src/domain/endpoints/secret.ts";
+import { envelope } from "../../../src/domain/events/event.ts";
 import { FORMATS } from "../../../src/domain/endpoints/further-signature.ts";
 import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { Signer, type SignatureOptions } from "../../../src/delivery/send/signer.ts";
@@ -22,12 +25,18 @@ function target(more: Partial<Target> = {}): Target {
     signingSecret: SECRET,
     secretVersion: 1,
     nextSigningSecret: null,
+    format: "envelope",
     signatures: ["hmac"],
     privateKeys: [],
     ratePerSecond: null,
     maxInFlight: null,
     ...more,
   };
+}
+
+function aKeyPair() {
+  const key = newPrivateKey(randomBytes);
+  return { privateKeys: [key], publicKey: publicKeyOf(key) };
 }
 
 function pairs(headers: readonly string[]): [string, string][] {
@@ -78,6 +87,31 @@ describe("a signed request", () => {
     expect(stripe).toBe(`t=1795168000,v1=${hex("1795168000.{}")},v1=${hex("1795168000.{}", NEXT)}`);
     // It has room for one, so the next secret would make a customer reject it.
     expect(github).toBe(`sha256=${hex("{}")}`);
+  });
+
+  it.each(BODY_FORMATS)("signs the bytes that it sends, as %s, with every signature", (format) => {
+    const also = [{ name: "stripe", format: FORMATS.stripe, tenants: null, endpoints: null }];
+    const headers = { "Ce-Id": "old", "X-Team": "billing" };
+    const { privateKeys, publicKey } = aKeyPair();
+    const parts = { format, headers, privateKeys, signatures: ["hmac", "ed25519"] as const };
+    const data = Buffer.from('{"amount":1.10}');
+    const stored = envelope("evt_01", "budget.exceeded", 1_795_168_000_000, data);
+    const sent = new Signer(target(parts), { ...OPTIONS, also }).sign(claim({ body: stored }), 1_795_168_000);
+    const body = Buffer.from(sent.body);
+    const isAlone = format === "data" || format === "cloudevents_binary";
+    expect(body.toString()).toMatch(isAlone ? /^\{"amount":1\.10\}$/ : /^\{.*"type":"budget\.exceeded".*1\.10\}\}$/);
+    if (format === "envelope") expect(sent.body).toBe(stored);
+    const has = Object.fromEntries(pairs(sent.headers));
+    expect(has["content-type"]).toBe(format === "cloudevents" ? "application/cloudevents+json" : "application/json");
+    expect([has["ce-id"], has["Ce-Id"]]).toEqual(
+      format === "cloudevents_binary" ? ["evt_01", undefined] : [undefined, "old"],
+    );
+    const hex = (signed: string) => createHmac("sha256", SECRET).update(signed).digest("hex");
+    expect(has["X-Service-Signature"]).toBe(hex(body.toString()));
+    expect(has["Stripe-Signature"]).toBe(`t=1795168000,v1=${hex(`1795168000.${body.toString()}`)}`);
+    const [v1, v1a] = has["webhook-signature"]!.split(" ");
+    expect(v1).toBe(signingKey(SECRET).signStandard("evt_01", 1_795_168_000, body));
+    expect(new AsymmetricVerifyingKey(publicKey).verifyStandard("evt_01", 1_795_168_000, body, v1a!)).toBe(true);
   });
 
   it("signs the vector of the specification", () => {

@@ -51,6 +51,7 @@ async function setUp() {
       enabled: true,
       headers: {},
       ...limits,
+      format: "envelope",
       ...HMAC_SECRETS,
     });
   }

@@ -230,6 +230,7 @@ class Endpoint(TypedDict):
     when_disabled: Literal["hold", "skip"]
     ordering: Literal["none", "by_key"]
     after_failure: Literal["continue", "hold"]
+    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data"]
     signatures: List[Literal["hmac", "ed25519"]]
     # The name it was registered under, unique within the tenant.
     uid: Optional[str]
@@ -264,6 +265,8 @@ class EndpointChange(TypedDict, total=False):
     ordering: Literal["none", "by_key", None]
     # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
     after_failure: Literal["continue", "hold", None]
+    # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data", None]
     signatures: Union[ChosenSignatures, None]
     # Your own name for it, unique within the tenant.
     uid: Optional[str]
@@ -294,6 +297,8 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     ordering: Literal["none", "by_key"]
     # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
     after_failure: Literal["continue", "hold"]
+    # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data"]
     signatures: ChosenSignatures
     # For your own use: at most 4096 bytes of JSON.
     metadata: Dict[str, Any]
@@ -959,6 +964,8 @@ class Registration(_Registration, total=False):
     ordering: Literal["none", "by_key"]
     # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
     after_failure: Literal["continue", "hold"]
+    # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data"]
     signatures: ChosenSignatures
     # Your own name for it, unique within the tenant.
     uid: Optional[str]

@@ -80,6 +80,7 @@ const SCHEMA = `
     when_disabled text NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
     ordering text NOT NULL CHECK (ordering IN ('none', 'by_key')),
     after_failure text NOT NULL CHECK (after_failure IN ('continue', 'hold')),
+    format text NOT NULL CHECK (format IN ('envelope', 'cloudevents', 'cloudevents_binary', 'data')),
     header_names text NOT NULL,
     headers text,
     secret text,

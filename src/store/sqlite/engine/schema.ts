@@ -62,6 +62,7 @@ const ENDPOINTS = `
     when_disabled TEXT NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
     ordering TEXT NOT NULL CHECK (ordering IN ('none', 'by_key')),
     after_failure TEXT NOT NULL CHECK (after_failure IN ('continue', 'hold')),
+    format TEXT NOT NULL CHECK (format IN ('envelope', 'cloudevents', 'cloudevents_binary', 'data')),
     header_names TEXT NOT NULL,
     headers TEXT,
     secret TEXT,

@@ -66,6 +66,7 @@ export function endpoints(openFresh: OpenFresh): void {
         signingSecret: "whsec_abc",
         secretVersion: 1,
         nextSigningSecret: null,
+        format: "envelope",
         signatures: ["hmac"],
         privateKeys: [],
         ratePerSecond: null,
