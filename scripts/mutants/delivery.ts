@@ -158,6 +158,20 @@ export const DELIVERY: readonly Mutant[] = [
     tests: ["test/delivery/send/signer.test.ts", "test/e2e/formats.test.ts"],
   },
   {
+    name: "a-cloudevent-is-its-id-alone",
+    file: "src/api/publishing/cloud-event.ts",
+    find: "JSON.stringify([source, id])",
+    replace: "JSON.stringify([id])",
+    tests: ["test/api/publishing/cloud-events.test.ts"],
+  },
+  {
+    name: "a-header-is-not-decoded",
+    file: "src/api/publishing/cloud-event.ts",
+    find: "return decodeURIComponent(text);",
+    replace: "return text;",
+    tests: ["test/api/publishing/cloud-events.test.ts"],
+  },
+  {
     name: "an-attribute-of-a-format-is-sent-twice",
     file: "src/delivery/send/signer.ts",
     find: "for (const name of BINARY_HEADERS) taken.add(name);",

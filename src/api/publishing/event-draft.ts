@@ -30,7 +30,7 @@ import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas.ts";
 
 const MAX_AHEAD_MS = 5 * 60_000;
 
-type Members = ReadonlyMap<string, JsonNode>;
+export type Members = ReadonlyMap<string, JsonNode>;
 
 export interface DraftRules {
   readonly types: ReadonlyMap<string, unknown>;
@@ -103,11 +103,12 @@ export function* readLines(body: Uint8Array, rules: DraftRules): Pieces<EventDra
   return drafts as EventDraft[];
 }
 
-/** `before` is the number of bytes of other work done since the last piece. */
-function* inPieces<S extends Span, D>(
+/** `before` is the number of bytes of other work done since the last piece. `within` points to the list. */
+export function* inPieces<S extends Span, D>(
   spans: readonly S[],
   draftAt: (span: S, pointer: string) => D,
   before: number,
+  within = "/events",
 ): Pieces<D[]> {
   const drafts: D[] = [];
   let bytes = before;
@@ -116,18 +117,18 @@ function* inPieces<S extends Span, D>(
       yield Math.min(PIECE_BYTES, spans.at(-1)!.end - span.start);
       bytes = 0;
     }
-    drafts.push(draftAt(span, `/events/${index}`));
+    drafts.push(draftAt(span, `${within}/${index}`));
     bytes += span.end - span.start;
   }
   return drafts;
 }
 
-function countItems(count: number, pointer: string, faults: Faults): void {
+export function countItems(count: number, pointer: string, faults: Faults): void {
   if (count === 0) faults.add(pointer, "too_few", "there must be at least one event");
   if (count > MAX_BATCH) faults.add(pointer, "too_long", `at most ${MAX_BATCH} events`);
 }
 
-function checkSize(span: Span, pointer: string, { maxEventBytes }: DraftRules): void {
+export function checkSize(span: Span, pointer: string, { maxEventBytes }: DraftRules): void {
   if (span.end - span.start <= maxEventBytes) return;
   const detail = `an event is larger than ${maxEventBytes} bytes`;
   throw new WebhookdError("payload_too_large", detail, { errors: [{ pointer, code: "too_long", detail }] });
@@ -140,7 +141,8 @@ function itemOf(body: Uint8Array, item: JsonNode, pointer: string, rules: DraftR
   return null;
 }
 
-function draftOf(
+/** Returns null if there are faults. `members` are parts of `body`. */
+export function draftOf(
   body: Uint8Array,
   members: Members,
   { pointer, fields, idempotencyKey }: Place,

@@ -8,16 +8,22 @@ import { formatInstant } from "../../domain/time/instant.ts";
 import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, oneTenant, TenantParameter, tenantToWrite } from "../pipeline/access.ts";
-import { Faults } from "../pipeline/body.ts";
+import { Faults, validationFailed } from "../pipeline/body.ts";
 import { REPLAYED } from "../pipeline/repeats.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
 import { type Header, jsonText, type Reply } from "../pipeline/reply.ts";
 import { publish } from "./publish.ts";
+import { BATCHED, readBatched, readBinary, readStructured, STRUCTURED } from "./cloud-event.ts";
 import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
 import { publishBatch, publishEvent, eventBatch, eventDraft } from "./schemas.ts";
 
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const LINES = "application/x-ndjson";
+/** The media types of a publish of one event, and of many. */
+const [OF_ONE, OF_MANY] = [
+  ["application/json", STRUCTURED],
+  ["application/json", LINES, BATCHED],
+];
 
 export function publishRoutes(parts: ApiParts): Route[] {
   const { types } = parts.catalogue;
@@ -26,7 +32,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
   async function one(call: Call): Promise<Reply> {
     await call.turn(call.body.length);
     const rules = rulesFor(parts, call);
-    const draft = readEvent(call.body, rules, call.idempotencyKey);
+    const draft = readOne(call, rules);
     call.carries([draft]);
     const [publication] = await publish(parts, [draft], call);
     const text = publicationText(publication!, warningsText(rules));
@@ -34,9 +40,8 @@ export function publishRoutes(parts: ApiParts): Route[] {
   }
 
   async function batch(call: Call): Promise<Reply> {
-    const read = call.type === LINES ? readLines : readBatch;
     const rules = rulesFor(parts, call);
-    const drafts = await inTurns(call, read(call.body, rules));
+    const drafts = await inTurns(call, readerOf(call)(call.body, rules));
     call.carries(drafts);
     const text = (publications: readonly Publication[]) => batchText(publications, warningsText(rules));
     const once = call.request && { ...call.request, answer: text };
@@ -53,7 +58,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
       path: "/v1/webhooks/events",
       access: "publish",
       query: [TenantParameter],
-      body: { maxBytes: maxEventBytes, metered: true, schema: eventDraft(types) },
+      body: { maxBytes: maxEventBytes, metered: true, schema: eventDraft(types), types: OF_ONE },
       growth: { grows: 300, kept: "[retention] delivered and failed" },
       operation: publishEvent,
       again: "itself",
@@ -64,18 +69,27 @@ export function publishRoutes(parts: ApiParts): Route[] {
       path: "/v1/webhooks/events/batch",
       access: "publish",
       query: [TenantParameter],
-      body: {
-        maxBytes: MAX_BATCH_BYTES,
-        metered: true,
-        schema: eventBatch(types),
-        types: ["application/json", LINES],
-      },
+      body: { maxBytes: MAX_BATCH_BYTES, metered: true, schema: eventBatch(types), types: OF_MANY },
       growth: { grows: 300, kept: "[retention] delivered and failed" },
       operation: publishBatch,
       again: (_call, remembered) => jsonText(202, remembered),
       handle: batch,
     },
   ];
+}
+
+function readerOf({ type }: Call): typeof readBatch {
+  if (type === LINES) return readLines;
+  return type === BATCHED ? readBatched : readBatch;
+}
+
+function readOne({ type, body, headers, idempotencyKey }: Call, rules: DraftRules): EventDraft {
+  if (type !== STRUCTURED && headers["ce-specversion"] === undefined) return readEvent(body, rules, idempotencyKey);
+  if (idempotencyKey !== undefined) {
+    const detail = "a CloudEvent has its own idempotency key, its source and id: leave out the header Idempotency-Key";
+    throw validationFailed([{ pointer: "", code: "conflicting_fields", detail }]);
+  }
+  return type === STRUCTURED ? readStructured(body, rules) : readBinary(body, headers, rules);
 }
 
 function rulesFor({ catalogue, config }: ApiParts, { principal, query, headers, now }: Call): DraftRules {
