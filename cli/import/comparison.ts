@@ -3,6 +3,7 @@
  * where it came from, and hashes of what the import set. So a later one sees what has changed on either side.
  */
 import { createHash, createHmac } from "node:crypto";
+import type { BodyFormat } from "../../src/domain/endpoints/body-format.ts";
 import { patchTo } from "./merge-patch.ts";
 import type { DescribedEndpoint, EndpointDraft } from "./described.ts";
 import { isRecord, type JsonRecord } from "./record.ts";
@@ -18,6 +19,7 @@ export interface ShownEndpoint {
   readonly headers: Readonly<Record<string, string>>;
   readonly rate_per_second: number | null;
   readonly metadata: JsonRecord;
+  readonly format: BodyFormat;
   readonly enabled: boolean;
   readonly secret_switches_at: string | null;
 }
@@ -104,6 +106,7 @@ function settingsOf(
       .toSorted(),
     rate_per_second: from.rate_per_second,
     metadata,
+    format: from.format,
   };
 }
 
@@ -135,7 +138,7 @@ export function markFor({ from, id }: Pick<Mark, "from" | "id">, draft: Endpoint
 
 /** The body of a change that gives the endpoint the settings of the draft. */
 export function changeOf(draft: EndpointDraft, here: ShownEndpoint, mark: Mark): JsonRecord {
-  const { url, events, filter, description, rate_per_second } = draft;
+  const { url, events, filter, description, rate_per_second, format } = draft;
   const names = new Set([...Object.keys(draft.headers), ...draft.byHand].map((name) => name.toLowerCase()));
   const gone = Object.keys(here.headers).filter((name) => !names.has(name.toLowerCase()));
   return {
@@ -144,6 +147,7 @@ export function changeOf(draft: EndpointDraft, here: ShownEndpoint, mark: Mark):
     filter,
     description,
     rate_per_second,
+    format,
     headers: { ...Object.fromEntries(gone.map((name) => [name, null])), ...draft.headers },
     metadata: patchTo(here.metadata, { ...draft.metadata, [MARK]: mark }),
   };

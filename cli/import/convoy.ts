@@ -56,10 +56,7 @@ export function convoyIn(file: JsonRecord, name: string, now: number): Described
   return {
     types: typesOf(recordsIn(file.event_types), chosen),
     endpoints,
-    notes: [
-      "Convoy sends the data alone as the body. webhookd sends {id, type, created_at, data}, with the data as data.",
-      ...notes,
-    ],
+    notes,
     signatures,
   };
 }
@@ -86,6 +83,7 @@ function endpointOf(endpoint: JsonRecord, all: readonly JsonRecord[], now: numbe
       byHand: [],
       rate_per_second: rateOf(endpoint),
       metadata: {},
+      format: "data",
       secrets: secretsOf(endpoint, now, notes),
       enabled: endpoint.status === undefined ? endpoint.is_disabled !== true : endpoint.status === "active",
     };

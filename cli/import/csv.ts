@@ -1,4 +1,5 @@
 /** A CSV file (RFC 4180) with a line for each endpoint, for a sender of one's own. */
+import { BODY_FORMATS, type BodyFormat } from "../../src/domain/endpoints/body-format.ts";
 import { DEFAULT_TENANT, isTenant } from "../../src/domain/id.ts";
 import { usage } from "../failure.ts";
 import { oneLine } from "../output/one-line.ts";
@@ -22,6 +23,7 @@ const OPTIONAL = [
   "headers",
   "metadata",
   "filter",
+  "format",
 ] as const;
 type Column = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number];
 const COLUMNS: readonly string[] = [...REQUIRED, ...OPTIONAL];
@@ -67,6 +69,7 @@ function endpointOf(cells: Cells, line: number): DescribedEndpoint {
       byHand: [],
       rate_per_second: rateOf(given("rate_per_second")),
       metadata: jsonOf("metadata", given("metadata")) ?? {},
+      format: formatOf(given("format")),
       secrets: { current: signingSecretOf(given("secret")), next: null },
       enabled: isEnabled(given("enabled")),
     };
@@ -96,6 +99,12 @@ function rateOf(text: string): number | null {
   if (text === "") return null;
   if (/^\d{1,6}(?:\.\d{1,3})?$/.test(text) && Number(text) > 0) return Number(text);
   throw new NotImportable("has a rate_per_second that is no number above 0");
+}
+
+function formatOf(text: string): BodyFormat {
+  const format = BODY_FORMATS.find((known) => known === (text || "envelope"));
+  if (format !== undefined) return format;
+  throw new NotImportable(`has a format that is none of ${BODY_FORMATS.join(", ")}`);
 }
 
 function isEnabled(text: string): boolean {

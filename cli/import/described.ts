@@ -1,5 +1,6 @@
 /** The tenants, endpoints and event types of another sender, in our terms. Each source is read into these. */
 import { createHash } from "node:crypto";
+import type { BodyFormat } from "../../src/domain/endpoints/body-format.ts";
 import { isGuessable, isSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import type { TypeDraft } from "../../src/domain/events/type-import.ts";
 
@@ -55,6 +56,8 @@ export interface EndpointDraft {
   readonly byHand: readonly string[];
   readonly rate_per_second: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The body that its receiver reads now. */
+  readonly format: BodyFormat;
   readonly secrets: Secrets;
   /** False if it is disabled at the other sender. */
   readonly enabled: boolean;

@@ -46,7 +46,6 @@ export function outpostIn(file: JsonRecord, name: string): Described {
     types: names.map((topic) => ({ name: topic, draft: { name: topic }, notes: [] })),
     endpoints,
     notes: [
-      "Outpost sends the data alone as the body. webhookd sends {id, type, created_at, data}, with the data as data.",
       "The section below is Outpost's default signature. Adapt it if DESTINATIONS_WEBHOOK_… set another header or template.",
     ],
     signatures: [
@@ -77,6 +76,7 @@ function endpointsOf(tenant: JsonRecord): DescribedEndpoint[] {
         byHand: [],
         rate_per_second: null,
         metadata: isRecord(destination.metadata) ? destination.metadata : {},
+        format: "data",
         secrets: { current: secretOf(destination, notes), next: null },
         enabled: textIn(destination, "disabled_at") === null,
       };

@@ -7,7 +7,7 @@ import type { EndpointDraft } from "./described.ts";
  * it skips events, because the other sender sends them.
  */
 export function registrationOf(draft: EndpointDraft, whose: Pick<Mark, "from" | "id">, enable: boolean) {
-  const { url, events, filter, description, headers, rate_per_second, metadata, secrets } = draft;
+  const { url, events, filter, description, headers, rate_per_second, metadata, format, secrets } = draft;
   const mark = markFor(whose, draft);
   return {
     url,
@@ -16,6 +16,7 @@ export function registrationOf(draft: EndpointDraft, whose: Pick<Mark, "from" | 
     description,
     headers,
     rate_per_second,
+    format,
     metadata: { ...metadata, [MARK]: secrets.next === null ? mark : { ...mark, secret: "" } },
     when_disabled: "skip",
     enabled: enable && draft.enabled,

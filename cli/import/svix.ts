@@ -67,7 +67,6 @@ function notesOn(applications: readonly JsonRecord[]): string[] {
   const limited = applications.filter((one) => throttleOf(one) !== null).map(tenantOf);
   const empty = applications.filter(({ endpoints }) => recordsIn(endpoints).length === 0).length;
   return [
-    "Svix sends the payload alone as the body. webhookd sends {id, type, created_at, data}, with the payload as data.",
     ...(limited.length > 0
       ? [`The rate of a whole application is not taken over: set [tenants.NAME] rate_per_second for ${names(limited)}.`]
       : []),
@@ -115,6 +114,7 @@ function endpointsOf(application: JsonRecord): DescribedEndpoint[] {
         rate_per_second: throttleOf(endpoint),
         metadata: isRecord(endpoint.metadata) ? endpoint.metadata : {},
         // Svix signs with the secret of before a rotation for a day, but does not give it out.
+        format: "data",
         secrets: { current: secretOf(endpoint), next: null },
         enabled: endpoint.disabled !== true,
       };

@@ -130,7 +130,7 @@ it("a Convoy project comes over, and receivers verify simple and advanced signat
   await publish("acme", { tier: "gold", age: 17 });
   await publish("acme", { tier: "gold", age: 18 });
   const simple = await receiver.next();
-  expect(JSON.parse(simple.body.toString()).data.customer.age).toBe(18);
+  expect(JSON.parse(simple.body.toString()).customer.age).toBe(18);
   expect([isSimple(simple, SECRET), simple.headers["x-api-key"]]).toEqual([true, "k-17"]);
   await publish("globex", {});
   const advanced = await receiver.next();

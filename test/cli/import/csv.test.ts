@@ -18,8 +18,8 @@ const refusal = (text: string) => {
 describe("a CSV file", () => {
   it("has an endpoint on each line, with what its columns say", () => {
     const text = [
-      "tenant,id,uid,url,events,secret,description,enabled,rate_per_second,headers,metadata,filter",
-      `acme,17,crm,https://a.example/?x=1,"order.*, order.paid",${SECRET},"Says ""hello"", twice",no,2.5,"{""X-A"": ""1""}","{""n"": 1}","{""data"": {""x"": 5}}"`,
+      "tenant,id,uid,url,events,secret,description,enabled,rate_per_second,headers,metadata,filter,format",
+      `acme,17,crm,https://a.example/?x=1,"order.*, order.paid",${SECRET},"Says ""hello"", twice",no,2.5,"{""X-A"": ""1""}","{""n"": 1}","{""data"": {""x"": 5}}",data`,
     ].join("\r\n");
     const draft = {
       uid: "crm",
@@ -31,6 +31,7 @@ describe("a CSV file", () => {
       byHand: [],
       rate_per_second: 2.5,
       metadata: { n: 1 },
+      format: "data",
       secrets: { current: SECRET, next: null },
       enabled: false,
     };
@@ -45,6 +46,7 @@ describe("a CSV file", () => {
     expect(more).toEqual([]);
     expect(one).toMatchObject({ id: "https://a.example/", tenant: "default", draft: { description: "One line" } });
     expect(one!.draft).toMatchObject({ uid: null, enabled: true, rate_per_second: null, filter: null, headers: {} });
+    expect(one!.draft).toHaveProperty("format", "envelope");
     expect(two!.url).toBe("https://b.example/");
   });
 
@@ -59,6 +61,11 @@ describe("a CSV file", () => {
     const message = refusal(text);
     expect(message).toContain(says);
     expect(message).not.toContain(SECRET);
+  });
+
+  it("is refused with a format that there is not", () => {
+    const [one] = read(`${HEAD},format\nhttps://a.example/,*,${SECRET},xml`);
+    expect(one!.reason).toMatch(/^has a format that is none of envelope, .+ data$/);
   });
 
   it.each([
