@@ -46,6 +46,8 @@ import { presentSecrets } from "./secrets.ts";
 
 const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
+/** The answer to a dry run: the replacement could be made. */
+const TRIED: Reply = { ...NO_CONTENT, isAudited: false };
 const INCLUDED = ["health", "recent", "failing"] as const;
 const DryRun = flagParameter(
   "dry_run",
@@ -278,12 +280,15 @@ async function replace(parts: ApiParts, call: Call): Promise<Reply> {
   const owner = tenant ?? (await store.endpoints.tenantOf(id));
   if (owner === null) throw notFound();
   const given = givenOf(parts, call, owner);
-  if (DryRun.read(call.query) === true) return tried(parts, call, given, await store.endpoints.get(tenant, id));
   const settings = (before: EndpointSettings, endpoint: Endpoint) => {
     requireSameUid(call.principal, before, given.uid ?? null);
     requireOffered(parts, given.events, before.events);
     return replaced(call, given, { settings: before, endpoint, owner }, given.uid ?? null);
   };
+  if (DryRun.read(call.query) === true) {
+    if (!(await store.endpoints.judgeUpdate(tenant, id, settings))) throw notFound();
+    return TRIED;
+  }
   const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
   if (endpoint === null) throw notFound();
   return stored(parts, endpoint);
@@ -299,31 +304,22 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
     const detail = "differs from the one in the path; leave it out";
     throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
   }
-  if (DryRun.read(query) === true) {
-    const id = await store.endpoints.idOf(tenant, uid);
-    return tried(parts, call, given, id === null ? null : await store.endpoints.get(tenant, id));
-  }
   const own = idAndSecret(parts, now, given.secret);
-  const { endpoint, isNew } = await store.endpoints.put(
-    { ...own, tenant, uid },
-    (settings, endpoint) => {
-      // The endpoint may have been deleted since the key was checked.
-      if (principal.endpoints !== null && !principal.endpoints.includes(endpoint?.id ?? "")) throw notFound();
-      requireOffered(parts, given.events, endpoint?.events ?? []);
-      return replaced(call, given, { settings, endpoint, owner: tenant }, uid);
-    },
-    config.endpoints.maxPerTenant,
-    now,
-  );
+  const named = { ...own, tenant, uid };
+  const settingsOf = (settings: EndpointSettings | null, endpoint: Endpoint | null) => {
+    // The endpoint may have been deleted since the key was checked.
+    if (principal.endpoints !== null && !principal.endpoints.includes(endpoint?.id ?? "")) throw notFound();
+    requireOffered(parts, given.events, endpoint?.events ?? []);
+    return replaced(call, given, { settings, endpoint, owner: tenant }, uid);
+  };
+  const { maxPerTenant } = config.endpoints;
+  if (DryRun.read(query) === true) {
+    await store.endpoints.judgePut(named, settingsOf, maxPerTenant);
+    return TRIED;
+  }
+  const { endpoint, isNew } = await store.endpoints.put(named, settingsOf, maxPerTenant, now);
   call.isAbout(endpoint.id);
   return isNew ? registered(endpoint, own.signingSecret) : stored(parts, endpoint);
-}
-
-/** Says that a replacement could be made. It does not look for a full tenant, which only the transaction knows. */
-function tried(parts: ApiParts, call: Call, { events }: Replacement, before: Endpoint | null): Reply {
-  requireMatch(call, before);
-  requireOffered(parts, events, before?.events ?? []);
-  return { ...NO_CONTENT, isAudited: false };
 }
 
 function givenOf(parts: ApiParts, { principal, body }: Call, tenant: string): Replacement {

@@ -41,15 +41,18 @@ export interface EndpointStore {
   ): Promise<Endpoint | null>;
   /**
    * Gives the endpoint with this uid the settings that `settingsOf` returns, or adds it, in one transaction: if several
-   * callers do so at the same time, only one of them adds it. `settingsOf` is like `ChangeSettings`, with nulls if there
-   * is no such endpoint. Rejects like `add` and `update`.
+   * callers do so at the same time, only one of them adds it. Rejects like `add` and `update`.
    */
   put(
     named: NamedEndpoint,
-    settingsOf: (settings: EndpointSettings | null, before: Endpoint | null) => EndpointSettings,
+    settingsOf: SettingsOf,
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }>;
+  /** Rejects as `update` would, but changes nothing. Returns false if there is no such endpoint. */
+  judgeUpdate(tenant: string | null, id: string, change: ChangeSettings): Promise<boolean>;
+  /** Rejects as `put` would, but changes nothing. */
+  judgePut(named: NamedEndpoint, settingsOf: SettingsOf, maxPerTenant: number): Promise<void>;
   /** Disables the endpoint. Returns false if it is already disabled, or has another URL by now. */
   disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
   /** Returns null if there is no such endpoint. */
@@ -80,6 +83,9 @@ export interface EndpointStore {
  * that the row has changed, and call it again.
  */
 export type ChangeSettings = (settings: EndpointSettings, endpoint: Endpoint) => EndpointSettings;
+
+/** Like `ChangeSettings`, with nulls if there is no such endpoint yet. */
+export type SettingsOf = (settings: EndpointSettings | null, endpoint: Endpoint | null) => EndpointSettings;
 
 export interface TypeInUse {
   readonly type: string;

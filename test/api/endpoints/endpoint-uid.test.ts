@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ApiServer, type RequestOptions } from "../server.ts";
+import { aConfig, ApiServer, type RequestOptions } from "../server.ts";
 import { aStore } from "../sqlite.ts";
 
 const PATH = "/v1/webhooks";
 const GIVEN = { url: "https://example.com/h", events: ["budget.exceeded"] };
 
-async function serve() {
-  const api = await ApiServer.start(await aStore());
+async function serve(env: Record<string, string> = {}) {
+  const api = await ApiServer.start(await aStore(), { config: aConfig(env) });
   const put = (path: string, body: object, options: Omit<RequestOptions, "body"> = {}) =>
     api.request("PUT", `${PATH}/${path}`, { ...options, body: JSON.stringify(body) });
   return { api, put };
@@ -163,5 +163,61 @@ describe("a dry run", () => {
     expect((await api.get(`${PATH}/uid:crm`)).body.description).toBe("");
     const { data } = (await api.get("/v1/audit")).body;
     expect(data.filter(({ outcome }: { outcome: string }) => outcome === "ok")).toHaveLength(1);
+  });
+
+  it("answers each refused request as the real one does", async () => {
+    const { api, put } = await serve({ ENDPOINTS_MAX_PER_TENANT: "2" });
+    const make = async (uid: string, more: object = {}) =>
+      (await put(`uid:${uid}?tenant=acme`, { ...GIVEN, uid, ...more })).body.id as string;
+    const own = await make("own", { headers: { authorization: "secret" } });
+    await make("taken");
+    const foreign = (await put("uid:theirs?tenant=globex", GIVEN)).body.id as string;
+    const [bound, limited] = [
+      await api.addKey(["manage"], "acme"),
+      await api.addKey(["manage"], "acme", {
+        portal: { endpoints: [own], returnUrl: null, madeBy: null },
+      }),
+    ];
+    const nobodys = `ep_${"0".repeat(26)}`;
+    const kept = { ...GIVEN, uid: "own" };
+    const masked = { authorization: "***" };
+    const elsewhere = { ...kept, url: "https://example.net/h", headers: masked };
+    const refused: readonly [what: string, path: string, body: object, key: string | undefined, answer: string][] = [
+      ["an unknown id, with a bound key", nobodys, GIVEN, bound, "404 not_found"],
+      ["an unknown id, with ?tenant=", `${nobodys}?tenant=acme`, GIVEN, undefined, "404 not_found"],
+      ["another tenant's id, with a bound key", foreign, GIVEN, bound, "404 not_found"],
+      ["another tenant's id, with ?tenant=", `${foreign}?tenant=acme`, GIVEN, undefined, "404 not_found"],
+      [
+        "a masked header that is not there",
+        own,
+        { ...kept, headers: { "x-a": "***" } },
+        bound,
+        "422 validation_failed",
+      ],
+      ["the same, by uid", "uid:own", { ...GIVEN, headers: { "x-a": "***" } }, bound, "422 validation_failed"],
+      ["the id of another", own, { ...kept, id: foreign }, bound, "422 validation_failed"],
+      ["an id for a new endpoint", "uid:new", { ...GIVEN, id: own }, bound, "422 validation_failed"],
+      ["another tenant", own, { ...kept, tenant: "globex" }, bound, "422 validation_failed"],
+      ["headers for another host", own, elsewhere, bound, "403 forbidden"],
+      ["the same, by uid", "uid:own", elsewhere, bound, "403 forbidden"],
+      ["a new uid, with a limited key", own, { ...kept, uid: "else", headers: masked }, limited, "403 forbidden"],
+      ["a uid that is taken", own, { ...kept, uid: "taken", headers: masked }, bound, "409 already_created"],
+      ["one endpoint too many", "uid:new", GIVEN, bound, "409 endpoint_limit"],
+      ["a new endpoint, with a limited key", "uid:new", GIVEN, limited, "404 not_found"],
+    ];
+    const before = (await api.get(`${PATH}?tenant=acme`)).body;
+    for (const [what, path, body, key, expected] of refused) {
+      const dry = await put(`${path}${path.includes("?") ? "&" : "?"}dry_run=true`, body, { key });
+      const real = await put(path, body, { key });
+      expect(`${real.status} ${real.body.code}`, what).toBe(expected);
+      expect({ status: dry.status, ...dry.body, request_id: "" }, what).toEqual({
+        status: real.status,
+        ...real.body,
+        request_id: "",
+      });
+    }
+    expect((await api.get(`${PATH}?tenant=acme`)).body).toEqual(before);
+    const good = await put("uid:own?dry_run=true", { ...kept, headers: masked }, { key: bound });
+    expect(good).toMatchObject({ status: 204, text: "" });
   });
 });

@@ -51,10 +51,27 @@ export class EndpointRows {
   }
 
   async add(tx: Queries, endpoint: NewEndpoint, maxPerTenant: number, now: number): Promise<Endpoint> {
-    const { id, tenant, uid } = endpoint;
+    const { id, tenant } = endpoint;
     // Nodes that add endpoints to a tenant at the same time wait for each other.
     await addNames(tx, [tenant], [], () => this.#engine.numbers.next(now));
     await tx.rows("SELECT num FROM tenant WHERE name = $1 FOR UPDATE", [tenant]);
+    const number = await this.requireRoom(tx, endpoint, maxPerTenant);
+    await makeFirstKey(tx, this.#engine, endpoint, tenant);
+    const columns = columnsOf(id, endpoint, this.#engine.box);
+    const secret = this.#engine.box.seal(endpoint.signingSecret, secretPlace(id));
+    const own = ["number", "slot", "id", "tenant", "secret", "created_at", "updated_at"];
+    const names = [...own, ...Object.keys(columns)];
+    const values = [number, slotOf(id), id, tenant, secret, now, now, ...Object.values(columns)];
+    const places = values.map((_, at) => `$${at + 1}`);
+    await tx.change(`INSERT INTO endpoint (${names.join()}) VALUES (${places.join()})`, values);
+    await this.#subscribe(tx, endpoint.events, tenant, number, now);
+    await noteChoice(tx, number, "registered", now);
+    const [row] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
+    return this.read(row!).endpoint;
+  }
+
+  /** Throws if the endpoint must not be added. Returns the number that it gets. */
+  async requireRoom(tx: Queries, { id, tenant, uid, events }: NewEndpoint, maxPerTenant: number): Promise<number> {
     const [found] = await tx.rows<{ count: number; next: number }>(
       `SELECT (SELECT count(*) FROM endpoint WHERE tenant = $1 AND deleted_at IS NULL) AS count,
          (SELECT coalesce(max(number), 0) + 1 FROM endpoint) AS next`,
@@ -64,18 +81,8 @@ export class EndpointRows {
       throw new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
     }
     await requireFree(tx, uid, tenant, id);
-    await makeFirstKey(tx, this.#engine, endpoint, tenant);
-    const columns = columnsOf(id, endpoint, this.#engine.box);
-    const secret = this.#engine.box.seal(endpoint.signingSecret, secretPlace(id));
-    const own = ["number", "slot", "id", "tenant", "secret", "created_at", "updated_at"];
-    const names = [...own, ...Object.keys(columns)];
-    const values = [found!.next, slotOf(id), id, tenant, secret, now, now, ...Object.values(columns)];
-    const places = values.map((_, at) => `$${at + 1}`);
-    await tx.change(`INSERT INTO endpoint (${names.join()}) VALUES (${places.join()})`, values);
-    await this.#subscribe(tx, endpoint.events, tenant, found!.next, now);
-    await noteChoice(tx, found!.next, "registered", now);
-    const [row] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
-    return this.read(row!).endpoint;
+    await requireThere(tx, events);
+    return found!.next;
   }
 
   async update(
@@ -86,11 +93,9 @@ export class EndpointRows {
     held: "release" | "cancel",
     now: number,
   ) {
-    const [row] = await tx.rows<EndpointRow>(`${LIVE_ENDPOINT} FOR UPDATE`, [id]);
-    if (row === undefined || !isOf(tenant, row)) return null;
-    const { endpoint, headers } = this.read(row);
-    const changed = change({ ...endpoint, headers }, endpoint);
-    await requireFree(tx, changed.uid, row.tenant, id);
+    const judged = await this.judge(tx, tenant, id, change);
+    if (judged === null) return null;
+    const { row, endpoint, after: changed } = judged;
     await makeFirstKey(tx, this.#engine, changed, row.tenant);
     const enabled = row.enabled === 1;
     const resumed = changed.enabled && !enabled;
@@ -115,12 +120,22 @@ export class EndpointRows {
     await this.#subscribe(tx, changed.events, row.tenant, row.number, now);
     if (enabled && !changed.enabled) await dropRequestsOf(tx, row.number);
     await noteChoice(tx, row.number, "changed", now);
-    const [after] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
-    return { endpoint: this.read(after!).endpoint, number: row.number, resumed };
+    const [written] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
+    return { endpoint: this.read(written!).endpoint, number: row.number, resumed };
+  }
+
+  /** Returns what `update` would write, or null if there is no such endpoint. Throws if it would be refused. */
+  async judge(tx: Queries, tenant: string | null, id: string, change: ChangeSettings) {
+    const [row] = await tx.rows<EndpointRow>(`${LIVE_ENDPOINT} FOR UPDATE`, [id]);
+    if (row === undefined || !isOf(tenant, row)) return null;
+    const { endpoint, headers } = this.read(row);
+    const after = change({ ...endpoint, headers }, endpoint);
+    await requireFree(tx, after.uid, row.tenant, id);
+    await requireThere(tx, after.events);
+    return { row, endpoint, after };
   }
 
   async #subscribe(tx: Queries, types: readonly string[], tenant: string, endpoint: number, now: number) {
-    await requireThere(tx, types);
     await addNames(tx, [tenant], types, () => this.#engine.numbers.next(now));
     await tx.change(
       "INSERT INTO subscription (tenant, type, endpoint) SELECT $1::text, type, $3::integer FROM unnest($2::text[]) AS type",

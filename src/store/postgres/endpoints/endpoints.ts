@@ -4,14 +4,13 @@ import type {
   DisabledReason,
   Endpoint,
   EndpointHealth,
-  EndpointSettings,
   NamedEndpoint,
   NewEndpoint,
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import { isPattern } from "../../../domain/events/pattern.ts";
-import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
+import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, SettingsOf, TypeInUse } from "../../store.ts";
 import { noteChoice } from "./choices.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
@@ -129,7 +128,7 @@ export class PostgresEndpoints implements EndpointStore {
 
   async put(
     named: NamedEndpoint,
-    settingsOf: (settings: EndpointSettings | null, before: Endpoint | null) => EndpointSettings,
+    settingsOf: SettingsOf,
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }> {
@@ -147,6 +146,18 @@ export class PostgresEndpoints implements EndpointStore {
     if (put.number !== null && put.resumed)
       await this.#parts.health.restart({ id: put.endpoint.id, number: put.number });
     return { endpoint: put.endpoint, isNew: put.number === null };
+  }
+
+  judgeUpdate(tenant: string | null, id: string, change: ChangeSettings): Promise<boolean> {
+    return this.#engine.write(async (tx) => (await this.#rows.judge(tx, tenant, id, change)) !== null);
+  }
+
+  judgePut(named: NamedEndpoint, settingsOf: SettingsOf, maxPerTenant: number): Promise<void> {
+    return this.#engine.write(async (tx) => {
+      const id = await idOf(tx, named.tenant, named.uid);
+      if (id !== null && (await this.#rows.judge(tx, null, id, settingsOf)) !== null) return;
+      await this.#rows.requireRoom(tx, { ...settingsOf(null, null), ...named }, maxPerTenant);
+    });
   }
 
   disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean> {

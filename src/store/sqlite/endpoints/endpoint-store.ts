@@ -4,14 +4,13 @@ import type {
   DisabledReason,
   Endpoint,
   EndpointHealth,
-  EndpointSettings,
   NamedEndpoint,
   NewEndpoint,
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
+import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, SettingsOf, TypeInUse } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -99,20 +98,54 @@ export class SqliteEndpoints implements EndpointStore {
 
   async put(
     named: NamedEndpoint,
-    settingsOf: (settings: EndpointSettings | null, before: Endpoint | null) => EndpointSettings,
+    settingsOf: SettingsOf,
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }> {
     const { endpoints, index, health } = this.#parts;
-    const put = await this.#engine.commitOrRefuse(() => {
-      const id = endpoints.idOf(named.tenant, named.uid);
-      if (id !== null) return this.#heeding(id, () => endpoints.update(null, id, settingsOf, "release", now)!);
-      const settings = attempt(() => settingsOf(null, null));
-      return settings instanceof WebhookdError ? settings : endpoints.add({ ...settings, ...named }, maxPerTenant, now);
-    });
+    const put = await this.#engine.commitOrRefuse(() =>
+      this.#addOrUpdate(
+        named,
+        settingsOf,
+        (endpoint) => endpoints.add(endpoint, maxPerTenant, now),
+        (id) => this.#heeding(id, () => endpoints.update(null, id, settingsOf, "release", now)!),
+      ),
+    );
     if (!("resumed" in put)) return { endpoint: put, isNew: true };
     if (put.resumed) health.restart(index.byId(put.endpoint.id)!.number);
     return { endpoint: put.endpoint, isNew: false };
+  }
+
+  async judgeUpdate(tenant: string | null, id: string, change: ChangeSettings): Promise<boolean> {
+    const judged = this.#engine.read(() => this.#parts.endpoints.judge(tenant, id, change));
+    if (judged instanceof WebhookdError) throw judged;
+    return judged !== null;
+  }
+
+  async judgePut(named: NamedEndpoint, settingsOf: SettingsOf, maxPerTenant: number): Promise<void> {
+    const { endpoints } = this.#parts;
+    const judged = this.#engine.read(() =>
+      this.#addOrUpdate(
+        named,
+        settingsOf,
+        (endpoint) => endpoints.refusalOf(endpoint, maxPerTenant),
+        (id) => endpoints.judge(null, id, settingsOf),
+      ),
+    );
+    if (judged instanceof WebhookdError) throw judged;
+  }
+
+  /** Calls one of the functions, or returns the refusal of `settingsOf`. */
+  #addOrUpdate<A, U>(
+    named: NamedEndpoint,
+    settingsOf: SettingsOf,
+    add: (endpoint: NewEndpoint) => A,
+    update: (id: string) => U,
+  ): A | U | WebhookdError {
+    const id = this.#parts.endpoints.idOf(named.tenant, named.uid);
+    if (id !== null) return update(id);
+    const settings = attempt(() => settingsOf(null, null));
+    return settings instanceof WebhookdError ? settings : add({ ...settings, ...named });
   }
 
   async disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean> {

@@ -5,6 +5,7 @@ import type {
   DamagedTarget,
   DisabledReason,
   Endpoint,
+  EndpointSettings,
   NewEndpoint,
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
@@ -39,6 +40,13 @@ const INSERT = `INSERT INTO endpoint (id, tenant, secret, created_at, updated_at
 const UPDATE = `UPDATE endpoint SET ${SET.map((column) => `${column} = @${column}`).join(", ")},
   disabled_reason = @disabled_reason, cancel_to = @cancel_to, updated_at = @now
   WHERE number = @number`;
+
+/** An endpoint, and the settings that it may have from now on. */
+interface Judged {
+  readonly row: EndpointRow;
+  readonly endpoint: Endpoint;
+  readonly after: EndpointSettings;
+}
 
 interface Parts {
   readonly tenants: Interned;
@@ -110,12 +118,9 @@ export class Endpoints {
 
   /** Returns a refusal instead of throwing it, because that would undo the work of others in the transaction. */
   add(endpoint: NewEndpoint, maxPerTenant: number, now: number): Endpoint | WebhookdError {
-    const tenant = this.#tenants.number(endpoint.tenant);
-    if (this.#count.get(tenant)! >= maxPerTenant) {
-      return new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
-    }
-    const refused = this.#otherOfUid(endpoint.uid, tenant, endpoint.id) ?? this.#typeRows.deletedFault(endpoint.events);
+    const refused = this.refusalOf(endpoint, maxPerTenant);
     if (refused !== null) return refused;
+    const tenant = this.#tenants.number(endpoint.tenant);
     this.#firstKeys.makeFor(endpoint, endpoint.tenant);
     const { lastInsertRowid } = this.#insert.run({
       ...columnsOf(endpoint.id, endpoint, this.#box),
@@ -130,6 +135,16 @@ export class Endpoints {
     return this.#view(this.#select.get(endpoint.id)!);
   }
 
+  /** Returns null if the endpoint may be added. */
+  refusalOf({ id, tenant, uid, events }: NewEndpoint, maxPerTenant: number): WebhookdError | null {
+    const number = this.#tenants.find(tenant);
+    const count = number === undefined ? 0 : this.#count.get(number)!;
+    if (count >= maxPerTenant) {
+      return new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
+    }
+    return this.#otherOfUid(uid, number, id) ?? this.#typeRows.deletedFault(events);
+  }
+
   /** Returns a refusal like `add`, or null if there is no such endpoint. */
   update(
     tenant: string | null,
@@ -138,13 +153,9 @@ export class Endpoints {
     held: "release" | "cancel",
     now: number,
   ): Updated | WebhookdError | null {
-    const row = this.#select.get(id);
-    if (row === undefined || !this.#isOf(tenant, row)) return null;
-    const { endpoint, headers } = this.#read(row);
-    const changed = attempt(() => change({ ...endpoint, headers }, endpoint));
-    if (changed instanceof WebhookdError) return changed;
-    const refused = this.#otherOfUid(changed.uid, row.tenant, id) ?? this.#typeRows.deletedFault(changed.events);
-    if (refused !== null) return refused;
+    const judged = this.judge(tenant, id, change);
+    if (judged === null || judged instanceof WebhookdError) return judged;
+    const { row, endpoint, after: changed } = judged;
     this.#firstKeys.makeFor(changed, this.#tenants.name(row.tenant));
     const enabled = row.enabled === 1;
     const resumed = changed.enabled && !enabled;
@@ -157,6 +168,17 @@ export class Endpoints {
     this.#choices.note(row.number, "changed", now);
     this.#changed(row);
     return { endpoint: this.#view(this.#select.get(id)!), resumed };
+  }
+
+  /** Returns what `update` would write, or why it would not. */
+  judge(tenant: string | null, id: string, change: ChangeSettings): Judged | WebhookdError | null {
+    const row = this.#select.get(id);
+    if (row === undefined || !this.#isOf(tenant, row)) return null;
+    const { endpoint, headers } = this.#read(row);
+    const after = attempt(() => change({ ...endpoint, headers }, endpoint));
+    if (after instanceof WebhookdError) return after;
+    const refused = this.#otherOfUid(after.uid, row.tenant, id) ?? this.#typeRows.deletedFault(after.events);
+    return refused ?? { row, endpoint, after };
   }
 
   disable(id: string, url: string, reason: DisabledReason, now: number): boolean {
@@ -240,8 +262,8 @@ export class Endpoints {
     for (const type of events) this.#subscribe.run(tenant, this.#types.number(type), endpoint);
   }
 
-  #otherOfUid(uid: string | null, tenant: number, id: string): WebhookdError | null {
-    const owner = uid === null ? undefined : this.#selectUid.get(uid, tenant);
+  #otherOfUid(uid: string | null, tenant: number | undefined, id: string): WebhookdError | null {
+    const owner = uid === null || tenant === undefined ? undefined : this.#selectUid.get(uid, tenant);
     if (owner === undefined || owner === id) return null;
     return new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
   }

@@ -169,6 +169,37 @@ export function endpoints(openFresh: OpenFresh): void {
       expect(await store.endpoints.update(null, a, (settings) => settings, START)).toBeNull();
     });
 
+    it("is judged as it would be changed or added, and nothing is written", async () => {
+      const { store } = await openFresh();
+      const [a, b] = [await addEndpoint(store, { uid: "a" }), await addEndpoint(store, { uid: "b" })];
+      const before = await store.endpoints.list(EVERYTHING);
+      const refuse = () => {
+        throw new WebhookdError("validation_failed", "no");
+      };
+      const { endpoints } = store;
+      const change = (more: Partial<EndpointSettings>) => (settings: EndpointSettings) => ({ ...settings, ...more });
+      expect(await endpoints.judgeUpdate(null, a, change({ description: "d" }))).toBe(true);
+      expect(await endpoints.judgeUpdate("other", a, change({}))).toBe(false);
+      expect(await endpoints.judgeUpdate(null, "ep_00000000000000000000000000", change({}))).toBe(false);
+      await expect(endpoints.judgeUpdate(null, a, refuse)).rejects.toMatchObject({ code: "validation_failed" });
+      const taken = endpoints.judgeUpdate(null, a, change({ uid: "b" }));
+      await expect(taken).rejects.toMatchObject({ code: "already_created" });
+      const { id, signingSecret, tenant, ...settings } = newEndpoint();
+      const put = (uid: string, most: number, more: Partial<EndpointSettings> = {}) =>
+        endpoints.judgePut({ id, signingSecret, tenant, uid }, (old) => ({ ...(old ?? settings), uid, ...more }), most);
+      await put("b", 2);
+      await put("c", 3);
+      await expect(put("c", 2)).rejects.toMatchObject({ code: "endpoint_limit" });
+      await expect(put("a", 3, { uid: "b" })).rejects.toMatchObject({ code: "already_created" });
+      const refused = endpoints.judgePut({ id, signingSecret, tenant, uid: "c" }, refuse, 3);
+      await expect(refused).rejects.toMatchObject({ code: "validation_failed" });
+      const ofNobody = { id, signingSecret, tenant: "nobody", uid: "c" };
+      await endpoints.judgePut(ofNobody, () => settings, 1);
+      await expect(endpoints.judgePut(ofNobody, () => settings, 0)).rejects.toMatchObject({ code: "endpoint_limit" });
+      expect(await store.endpoints.list(EVERYTHING)).toEqual(before);
+      expect(before.data.map((one) => one.id)).toEqual([a, b]);
+    });
+
     it("gets events of the types it has chosen by then", async () => {
       const { store } = await openFresh();
       const id = await addEndpoint(store);
