@@ -19,14 +19,13 @@ export const eventsCancel = command({
     const endpoint = args.endpoint === undefined ? undefined : await findEndpoint(args.endpoint, client);
     requireConsent("cancelling", args, io);
     const { type, deliveries, more_deliveries } = await client.call("getEvent", { id });
-    const open = deliveries.filter(
-      ({ status, endpoint: to }) => /^(?:pending|held)$/.test(status) && (endpoint === undefined || to === endpoint),
-    );
+    const meant = deliveries.filter((delivery) => endpoint === undefined || delivery.endpoint === endpoint);
+    const open = meant.filter(({ status }) => /^(?:pending|held)$/.test(status));
     const least = more_deliveries ? "at least " : "";
     const facts = [
       `${id} ${type}: ${least}${count(open.length, "delivery is", "deliveries are")} open and will be cancelled.`,
     ];
-    const mayHold = deliveries.some(({ status, sequence }) => status === "failed" && sequence !== null);
+    const mayHold = meant.some(({ status, sequence }) => status === "failed" && sequence !== null);
     if (mayHold) facts.push("A failed delivery that holds its ordering key will be cancelled too.");
     await confirm({ facts, word: "yes" }, args, io);
     const after = await client.call("cancelEvent", { id, body: { endpoint } });

@@ -460,3 +460,14 @@ it("webhookd events cancel names the endpoint, and counts what is open there", a
   expect(err).toContain("1 delivery is open");
   expect(daemon.seen.at(-1)!.body).toEqual({ endpoint: aDelivery.endpoint });
 });
+
+it("webhookd events cancel warns of a held key only at the endpoint that it is about", async () => {
+  const failed = { ...aDelivery, status: "failed", sequence: 4 };
+  const deliveries = [aDelivery, { ...failed, endpoint: "ep_2" }];
+  const said = async (some: readonly object[], ...flags: string[]) =>
+    (await events(["cancel", id, "--yes", ...flags], { answers: { getEvent: { ...anEvent, deliveries: some } } })).err;
+  const only = `--endpoint=${aDelivery.endpoint}`;
+  expect(await said(deliveries)).toContain("holds its ordering key");
+  expect(await said(deliveries, only)).not.toContain("holds its ordering key");
+  expect(await said([failed], only)).toContain("holds its ordering key");
+});
