@@ -1,3 +1,4 @@
+import { shellQuoted } from "../../src/domain/shell.ts";
 import { GROUPS } from "../commands.ts";
 import { nextWords, type Described, type Takes, type TypedCommand } from "./grammar.ts";
 
@@ -6,15 +7,15 @@ export function zshScript(commands: readonly TypedCommand[]): string {
   const groups = Object.keys(GROUPS).map((group) => `    ${group}) next=(${described(nextWords(group))}) ;;`);
   const flags = commands.map(({ name, flags }) => {
     const words = flags.map(({ spelling, description }) => ({ word: spelling, description }));
-    return `    ${quoted(name)}) next=(${described(words)}) ;;`;
+    return `    ${shellQuoted(name)}) next=(${described(words)}) ;;`;
   });
   const values = commands.flatMap(({ name, flags }) =>
     flags.flatMap(({ spelling, takes }) =>
-      takes === null ? [] : [`    ${quoted(`${name} ${spelling}`)}) ${doing(takes)}; return ;;`],
+      takes === null ? [] : [`    ${shellQuoted(`${name} ${spelling}`)}) ${doing(takes)}; return ;;`],
     ),
   );
   const args = commands.flatMap(({ name, argument }) =>
-    argument === null ? [] : [`    ${quoted(name)}) ${doing(argument)} ;;`],
+    argument === null ? [] : [`    ${shellQuoted(name)}) ${doing(argument)} ;;`],
   );
   return `#compdef webhookd
 # zsh completion of webhookd: webhookd completions zsh > a folder of $fpath, as _webhookd
@@ -67,9 +68,5 @@ function doing(takes: Takes): string {
 }
 
 function described(words: readonly Described[]): string {
-  return words.map(({ word, description }) => quoted(`${word}:${description}`)).join(" ");
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return words.map(({ word, description }) => shellQuoted(`${word}:${description}`)).join(" ");
 }

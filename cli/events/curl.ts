@@ -1,6 +1,8 @@
 /** Writes the request that webhookd would make, as a script for any POSIX shell with openssl and curl. */
-import type { SentBody } from "./body.ts";
 import { SHELL_KEYS } from "../../src/domain/endpoints/secret.ts";
+import { shellQuoted, shellWord } from "../../src/domain/shell.ts";
+import { Failure } from "../failure.ts";
+import type { SentBody } from "./body.ts";
 
 export interface Sent {
   readonly event: string;
@@ -12,16 +14,18 @@ export interface Sent {
 }
 
 /**
- * The script is pure ASCII, so that nothing in the body can control the terminal that shows it. It signs when it runs,
- * with a secret from a variable, so that no text contains the secret.
+ * The script is pure ASCII, so that nothing in it can control the terminal that shows it, and everything that the daemon
+ * said is quoted. It signs when it runs, with a secret from a variable, so that no text contains the secret.
  */
 export function curlScript({ event, endpoint, url, sent, headers }: Sent): string {
+  requirePlain(event, endpoint, sent.contentType, ...sent.headers.flat(), ...headers);
+  const { href } = URL.parse(url) ?? unfit("the URL of the endpoint", event);
   const own = headers.map((name) => `#   this endpoint also gets the header ${name}; add it with -H`);
   return `${[
     `# ${event} to ${endpoint}, signed when this runs. First:`,
-    `#   WEBHOOKD_SECRET=$(webhookd endpoints secret ${endpoint})`,
+    `#   WEBHOOKD_SECRET=$(webhookd endpoints secret ${shellWord(endpoint)})`,
     ...own,
-    `body=$(printf ${quoted(formatOf(sent.body))})`,
+    `body=$(printf ${shellQuoted(formatOf(sent.body))})`,
     "now=$(date +%s)",
     "hex() { od -An -v -tx1 | tr -d ' \\n'; }",
     "case $WEBHOOKD_SECRET in",
@@ -29,14 +33,25 @@ export function curlScript({ event, endpoint, url, sent, headers }: Sent): strin
     "esac",
     'signed() { openssl dgst -sha256 -mac HMAC -macopt "hexkey:$1" -binary; }',
     'specified=$(printf %s "$body" | signed "$(printf %s "$WEBHOOKD_SECRET" | hex)" | hex)',
-    `standard=$(printf '%s.%s.%s' ${event} "$now" "$body" | signed "$key" | openssl base64 -A)`,
-    `printf %s "$body" | curl -sS -i ${quoted(new URL(url).href)} \\`,
-    `  -H 'content-type: ${sent.contentType}' \\`,
-    ...sent.headers.map(([name, value]) => `  -H '${name}: ${value}' \\`),
+    `standard=$(printf '%s.%s.%s' ${shellWord(event)} "$now" "$body" | signed "$key" | openssl base64 -A)`,
+    `printf %s "$body" | curl -sS -i ${shellQuoted(href)} \\`,
+    `  -H ${shellQuoted(`content-type: ${sent.contentType}`)} \\`,
+    ...sent.headers.map(([name, value]) => `  -H ${shellQuoted(`${name}: ${value}`)} \\`),
     '  -H "X-Service-Signature: $specified" \\',
-    `  -H 'webhook-id: ${event}' -H "webhook-timestamp: $now" -H "webhook-signature: v1,$standard" \\`,
+    `  -H ${shellQuoted(`webhook-id: ${event}`)} -H "webhook-timestamp: $now" -H "webhook-signature: v1,$standard" \\`,
     "  --data-binary @-",
   ].join("\n")}\n`;
+}
+
+/** Throws for a text that has a line break, a terminal control, or anything else beyond printable ASCII. */
+function requirePlain(event: string, ...texts: readonly string[]): void {
+  const bad = [event, ...texts].find((text) => !/^[\x20-\x7e]*$/.test(text));
+  if (bad !== undefined) unfit(JSON.stringify(bad), event);
+}
+
+function unfit(what: string, event: string): never {
+  const look = `Look at it with: webhookd events show ${shellWord(event)} --json`;
+  throw new Failure("refused", `${what} cannot stand in a script`, look);
 }
 
 /** Returns a printf format that produces these bytes. */
@@ -45,8 +60,4 @@ function formatOf(bytes: Buffer): string {
     .toString("latin1")
     .replaceAll(/[\\%]/g, (char) => char + char)
     .replaceAll(/[^\x20-\x7e]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`);
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

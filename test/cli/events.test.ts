@@ -236,6 +236,32 @@ describe("webhookd events show --curl", () => {
     expect(err).toContain(`It went to ${aDelivery.endpoint}, ep_2.`);
   });
 
+  it("quotes what the daemon says, and refuses characters that could control a terminal", async () => {
+    const getEndpoint = { url: "https://h/", headers: {}, format: "cloudevents_binary" };
+    const show = (type: string, more: object = {}) =>
+      events(["show", id, "--curl"], {
+        answers: { getEvent: { ...anEvent, type }, getEndpoint: { ...getEndpoint, ...more } },
+      });
+    const quoted = await show("it's; exit 7; ");
+    expect([quoted.code, quoted.err]).toEqual([EXIT.ok, ""]);
+    expect(quoted.out).toContain(String.raw`-H 'ce-type: it'\''s; exit 7; '`);
+    for (const answer of [
+      await show("a\u001b[2J"),
+      await show("a.\u202eb"),
+      await show("a.b", { headers: { "x-a\nexit 7": "***" } }),
+      await show("a.b", { url: "not a URL" }),
+    ]) {
+      expect([answer.code, answer.out]).toEqual([EXIT.refused, ""]);
+      expect(answer.err).toMatch(/^webhookd: .+ cannot stand in a script\n {2}Look at it with: .+\n$/);
+    }
+    const [event, endpoint] = ["evt_1; exit 7", "ep_1; exit 7"];
+    const sent = { contentType: "application/json", headers: [], body: Buffer.from("{}") };
+    const script = curlScript({ event, endpoint, url: "https://h/", sent, headers: [] });
+    expect(script).toContain("webhookd endpoints secret 'ep_1; exit 7')");
+    expect(script).toContain("'%s.%s.%s' 'evt_1; exit 7' ");
+    expect(script).toContain("-H 'webhook-id: evt_1; exit 7' ");
+  });
+
   it("is ASCII whatever the body holds", () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const sent = { contentType: "application/json", headers: [["ce-id", "evt_1"]] as const, body: bytes };

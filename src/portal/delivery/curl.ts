@@ -1,4 +1,5 @@
 /** Writes a request, exactly as it is sent, as a curl command. */
+import { shellQuoted } from "../../domain/shell.ts";
 import { now } from "../server/clock.ts";
 import type { SentBody } from "./envelope.ts";
 import { canSign, isHmacSecret, signBody, signStandard } from "../verify/signature.ts";
@@ -30,13 +31,9 @@ export async function curlOf({ url, event, sent, secret, header, own = [] }: Sen
   headers.push(...ofFormat.map(([name, value]) => `${name}: ${value}`));
   headers.push(...own.map((name) => `${name}: …`));
   const lines = [
-    `curl -sS -i ${quoted(url)}`,
-    ...headers.map((line) => `-H ${quoted(line)}`),
-    `--data-binary ${quoted(body)}`,
+    `curl -sS -i ${shellQuoted(url)}`,
+    ...headers.map((line) => `-H ${shellQuoted(line)}`),
+    `--data-binary ${shellQuoted(body)}`,
   ];
   return lines.join(" \\\n  ");
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
