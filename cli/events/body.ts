@@ -3,7 +3,13 @@
  * JSON parser, which would change the bytes.
  */
 import type { Event } from "../../src/client/operations.ts";
-import { bodyIn, shapeOf, type BodyFormat, type BodyShape } from "../../src/domain/endpoints/body-format.ts";
+import {
+  bodyIn,
+  formatNamed,
+  shapeOf,
+  type BodyFormat,
+  type BodyShape,
+} from "../../src/domain/endpoints/body-format.ts";
 import type { Span } from "../../src/domain/json/json-token.ts";
 import { scanObject } from "../../src/domain/json/json.ts";
 import { Failure } from "../failure.ts";
@@ -13,11 +19,12 @@ export interface SentBody extends Pick<BodyShape, "contentType" | "headers"> {
   readonly body: Buffer;
 }
 
-/** Returns the body as an endpoint of this format gets it. Throws for an event whose data was erased. */
-export function bodyOf(answer: string, format: BodyFormat = "envelope"): SentBody {
+/** Returns the body as an endpoint of this format gets it. Throws if the data was erased, or the format is unknown. */
+export function bodyOf(answer: string, named: BodyFormat = "envelope"): SentBody {
   const { id, type, created_at: createdAt, tenant } = JSON.parse(answer) as Event;
   const data = dataOf(answer);
   if (data !== null) {
+    const format = formatNamed(named) ?? unknown(named);
     const shape = shapeOf(format, { id, type, createdAt, tenant });
     return { contentType: shape.contentType, headers: shape.headers, body: Buffer.from(bodyIn(shape, data)) };
   }
@@ -27,6 +34,11 @@ export function bodyOf(answer: string, format: BodyFormat = "envelope"): SentBod
     `Its attempts are kept: webhookd attempts list ${id}`,
     "gone",
   );
+}
+
+function unknown(format: string): never {
+  const what = `this webhookd does not know the format ${format} of the endpoint's body`;
+  throw new Failure("refused", what, "The daemon is newer: use the webhookd of its version.");
 }
 
 /** Returns the bytes that were published, or null if they were erased. */

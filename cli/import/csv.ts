@@ -1,5 +1,5 @@
 /** A CSV file (RFC 4180) with a line for each endpoint, for a sender of one's own. */
-import { BODY_FORMATS, type BodyFormat } from "../../src/domain/endpoints/body-format.ts";
+import { BODY_FORMATS, type BodyFormat, formatNamed } from "../../src/domain/endpoints/body-format.ts";
 import { DEFAULT_TENANT, isTenant } from "../../src/domain/id.ts";
 import { usage } from "../failure.ts";
 import { oneLine } from "../output/one-line.ts";
@@ -102,8 +102,8 @@ function rateOf(text: string): number | null {
 }
 
 function formatOf(text: string): BodyFormat {
-  const format = BODY_FORMATS.find((known) => known === (text || "envelope"));
-  if (format !== undefined) return format;
+  const format = formatNamed(text || "envelope");
+  if (format !== null) return format;
   throw new NotImportable(`has a format that is none of ${BODY_FORMATS.join(", ")}`);
 }
 

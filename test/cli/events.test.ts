@@ -262,6 +262,15 @@ describe("webhookd events show --curl", () => {
     expect(script).toContain("-H 'webhook-id: evt_1; exit 7' ");
   });
 
+  it("says what to do where the endpoint has a format of a newer daemon", async () => {
+    const answers = { getEvent: anEvent, getEndpoint: { url: "https://h/", headers: {}, format: "protobuf" } };
+    const { code, out, err } = await events(["show", id, "--curl"], { answers });
+    expect([code, out]).toEqual([EXIT.refused, ""]);
+    expect(err).toBe(
+      "webhookd: this webhookd does not know the format protobuf of the endpoint's body\n  The daemon is newer: use the webhookd of its version.\n",
+    );
+  });
+
   it("is ASCII whatever the body holds", () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const sent = { contentType: "application/json", headers: [["ce-id", "evt_1"]] as const, body: bytes };

@@ -227,6 +227,12 @@ describe("the body of a request", () => {
     });
   });
 
+  it("is not made up for a format that this page does not know", () => {
+    const answer = '{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","tenant":"acme","data":{}}';
+    expect(sentBody(answer, "protobuf" as Endpoint["format"])).toBe("unknown_format");
+    expect(sentBody(answer.replace("{}}", "null}"), "protobuf" as Endpoint["format"])).toBe("erased");
+  });
+
   it("is shown with its lines broken and its digits as they are", () => {
     expect(indented('{"a":9007199254740993,"b":[1.10,{ }],"c":"x,y:{"}')).toBe(
       '{\n  "a": 9007199254740993,\n  "b": [\n    1.10,\n    {}\n  ],\n  "c": "x,y:{"\n}',

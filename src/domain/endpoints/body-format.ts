@@ -6,6 +6,11 @@
 export const BODY_FORMATS = ["envelope", "cloudevents", "cloudevents_binary", "data"] as const;
 export type BodyFormat = (typeof BODY_FORMATS)[number];
 
+/** Returns null for a format that only a newer daemon knows. */
+export function formatNamed(name: string): BodyFormat | null {
+  return BODY_FORMATS.find((known) => known === name) ?? null;
+}
+
 /** The event that is sent, without its data. None of these texts needs to be escaped in JSON or in a header. */
 export interface EventHead {
   readonly id: string;

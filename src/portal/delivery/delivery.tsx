@@ -16,7 +16,7 @@ import { useCall, useCan, useRead, useSession } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { AttemptRow } from "./attempt.tsx";
 import { curlOf } from "./curl.ts";
-import { sentBody } from "./envelope.ts";
+import { type NoBody, sentBody } from "./envelope.ts";
 import { Ladder } from "./ladder.tsx";
 import { headOf } from "./request-head.ts";
 import { toneOf, wordOf } from "./words.ts";
@@ -265,9 +265,14 @@ function useSent(event: string | null): Sent {
     );
     return () => leaving.abort();
   }, [client, event, round]);
-  const hasData = read === undefined || sentBody(read) !== null;
+  const hasData = read === undefined || sentBody(read) !== "erased";
   return { answer: read, hasData, publisherId, fault, again: () => setRound(round + 1) };
 }
+
+const NO_BODY: Readonly<Record<NoBody, string>> = {
+  erased: "The data of this event was erased, so the body that was sent is no longer kept.",
+  unknown_format: "This page is older than the server, and does not know the format of this body. Reload the page.",
+};
 
 interface RequestProps {
   readonly delivery: Delivery;
@@ -284,8 +289,7 @@ function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }
   if (fault !== undefined) return <Trouble fault={fault} again={again} />;
   if (answer === undefined) return <Loading lines={6} />;
   const sent = sentBody(answer, endpoint?.format);
-  if (sent === null)
-    return <p className="quiet">The data of this event was erased, so the body that was sent is no longer kept.</p>;
+  if (typeof sent === "string") return <p className="quiet">{NO_BODY[sent]}</p>;
   const own = Object.keys(endpoint?.headers ?? {});
   const curl = async () => {
     const secret = maySecrets ? (await call("getSecret", { id: delivery.endpoint })).signing_secret : undefined;

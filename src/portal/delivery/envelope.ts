@@ -3,17 +3,19 @@
  * change it.
  */
 import type { Endpoint, Event } from "../../client/operations.ts";
-import { shapeOf, type BodyShape } from "../../domain/endpoints/body-format.ts";
+import { formatNamed, shapeOf, type BodyShape } from "../../domain/endpoints/body-format.ts";
 
 export interface SentBody extends Pick<BodyShape, "contentType" | "headers"> {
   readonly body: string;
 }
 
+/** The reason why there is no body to show: the data was erased or lost, or only a newer page knows the format. */
+export type NoBody = "erased" | "unknown_format";
+
 /**
- * `answer` is the text of the response to `getEvent`. Null if the event was erased, or if damage lost its data. The body
- * of an endpoint that was deleted is shown as the envelope.
+ * `answer` is the text of the response to `getEvent`. The body of an endpoint that was deleted is shown as the envelope.
  */
-export function sentBody(answer: string, format: Endpoint["format"] = "envelope"): SentBody | null {
+export function sentBody(answer: string, named: Endpoint["format"] = "envelope"): SentBody | NoBody {
   const {
     id,
     type,
@@ -21,7 +23,9 @@ export function sentBody(answer: string, format: Endpoint["format"] = "envelope"
     tenant,
     data,
   } = JSON.parse(answer) as Event & { readonly data: object | null };
-  if (data === null) return null;
+  if (data === null) return "erased";
+  const format = formatNamed(named);
+  if (format === null) return "unknown_format";
   const { contentType, headers, before, after } = shapeOf(format, { id, type, createdAt, tenant });
   return { contentType, headers, body: `${before}${memberOf(answer, "data")}${after}` };
 }

@@ -1,7 +1,7 @@
 /** Shows how a receiver verifies requests, and finds out why a signature does not match. */
 import { useState } from "react";
 import type { Delivery, Endpoint, SigningKeys, SigningSecrets } from "../../client/operations.ts";
-import { sentBody } from "../delivery/envelope.ts";
+import { type NoBody, sentBody } from "../delivery/envelope.ts";
 import { Button } from "../parts/button.tsx";
 import { useAct } from "../parts/act.ts";
 import { Trouble } from "../parts/states.tsx";
@@ -29,10 +29,17 @@ export function Verify({ endpoint }: { endpoint: Endpoint }) {
 }
 
 const OTHER = "other";
-const ERASED: Verdict = {
-  matches: false,
-  reason: "The data of this event was erased, so its signature can no longer be checked here.",
-  todo: "Choose another request, or paste the body that your receiver got.",
+const NO_BODY: Readonly<Record<NoBody, Verdict>> = {
+  erased: {
+    matches: false,
+    reason: "The data of this event was erased, so its signature can no longer be checked here.",
+    todo: "Choose another request, or paste the body that your receiver got.",
+  },
+  unknown_format: {
+    matches: false,
+    reason: "This page is older than the server, and does not know the format of this body.",
+    todo: "Reload the page, or paste the body that your receiver got.",
+  },
 };
 const BLANK = { body: "", signature: "", timestamp: "", secret: "" };
 type Typed = typeof BLANK;
@@ -131,7 +138,7 @@ function useJudge({ id, tenant, format }: Endpoint) {
   return async (typed: Typed, delivery: Delivery | undefined): Promise<Verdict> => {
     const { signature } = typed;
     const sent = delivery && sentBody(await client.text("getEvent", { id: delivery.event }), format);
-    if (sent === null) return ERASED;
+    if (typeof sent === "string") return NO_BODY[sent];
     const body = sent?.body ?? typed.body;
     const given: Named = { name: "with the secret you pasted", key: typed.secret.trim() };
     const needsSecret = !onlyByPublicKey(signature);
