@@ -48,7 +48,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
     try {
       return jsonText(202, text(await publish(parts, drafts, call, once)), deprecationHeaders(parts, drafts));
     } catch (error) {
-      throw error instanceof IdempotencyMismatch ? mismatchOf(error) : error;
+      throw error instanceof IdempotencyMismatch ? mismatchOf(error, call) : error;
     }
   }
 
@@ -83,6 +83,10 @@ function readerOf({ type }: Call): typeof readBatch {
   return type === BATCHED ? readBatched : readBatch;
 }
 
+/**
+ * A CloudEvent has its own idempotency key, so one that is sent alone cannot have that of a request too. The key of a
+ * batch is that of the request, and every event in it keeps its own.
+ */
 function readOne({ type, body, headers, idempotencyKey }: Call, rules: DraftRules): EventDraft {
   if (type !== STRUCTURED && headers["ce-specversion"] === undefined) return readEvent(body, rules, idempotencyKey);
   if (idempotencyKey !== undefined) {
@@ -161,9 +165,9 @@ function batchText(publications: readonly Publication[], more: string): string {
   return `{"data":[${texts.join(",")}]${more}}`;
 }
 
-function mismatchOf(error: IdempotencyMismatch): WebhookdError {
+function mismatchOf(error: IdempotencyMismatch, { type }: Call): WebhookdError {
   if (error.index === null) return error;
-  const pointer = `/events/${error.index}/idempotency_key`;
+  const pointer = type === BATCHED ? `/${error.index}/id` : `/events/${error.index}/idempotency_key`;
   const errors = [{ pointer, code: "invalid_idempotency_key" as const, detail: error.detail }];
   return new WebhookdError(error.code, error.detail, { errors });
 }

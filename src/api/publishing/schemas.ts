@@ -137,7 +137,7 @@ export const publishEvent: Operation = {
   tag: "Publishing",
   summary: "Publish an event",
   description:
-    "The call returns once the event and its deliveries are on the disk (fsync'd); the attempts begin at once. It also takes a CloudEvent 1.0, as `application/cloudevents+json` or with the headers `ce-*`; `source` and `id` are then the idempotency key.",
+    "The call returns once the event and its deliveries are on the disk (fsync'd); the attempts begin at once. It also takes a CloudEvent 1.0, as `application/cloudevents+json` or with the headers `ce-*`; `source` and `id` are then the idempotency key, so the header `Idempotency-Key` is refused.",
   headers: TRACE,
   example: aDraft,
   replies: {
@@ -155,7 +155,7 @@ export const publishBatch: Operation = {
   tag: "Publishing",
   summary: "Publish many events at once",
   description:
-    "All or nothing: if one event is invalid, the answer names its index and nothing is stored. The body may have at most 4 MiB, and the events at most 20,000 deliveries (`fan_out_too_large`). As `application/x-ndjson` the body has one event on each line, at most 1,000, and `/events/3` is the fourth. As `application/cloudevents-batch+json` it is an array of CloudEvents, and `/3` is the fourth.",
+    "All or nothing: if one event is invalid, the answer names its index and nothing is stored. The body may have at most 4 MiB, and the events at most 20,000 deliveries (`fan_out_too_large`). As `application/x-ndjson` the body has one event on each line, at most 1,000, and `/events/3` is the fourth. As `application/cloudevents-batch+json` it is an array of CloudEvents, and `/3` is the fourth. The header `Idempotency-Key` is the key of the whole request.",
   headers: TRACE,
   example: { events: [aDraft] },
   replies: {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeStore } from "../fake-store.ts";
 import { ApiServer } from "../server.ts";
+import { aStore } from "../sqlite.ts";
 
 const EVENTS = "/v1/webhooks/events";
 const BATCH = `${EVENTS}/batch`;
@@ -104,6 +105,30 @@ describe("a CloudEvent", () => {
     const headers = { ...STRUCTURED.headers, "idempotency-key": "mine" };
     const answer = await api.post(EVENTS, text(), { headers });
     expect([answer.status, answer.body.errors[0].code]).toEqual([422, "conflicting_fields"]);
+  });
+
+  it("may be repeated in a batch under a key of the request, which is that of the whole batch", async () => {
+    const api = await ApiServer.start(await aStore());
+    const send = (key: string | null, ...events: readonly string[]) => {
+      const headers = { ...BATCHED.headers, ...(key !== null && { "idempotency-key": key }) };
+      return api.post(BATCH, `[${events.join(",")}]`, { headers });
+    };
+    const [one, two] = [text({ time: TIME }), text({ time: TIME, id: "order-8" })];
+    const first = await send("mine", one, two);
+    const again = await send("mine", one, two);
+    expect([first.status, again.status, again.headers["idempotency-replayed"]]).toEqual([202, 202, "true"]);
+    expect(again.text).toBe(first.text);
+    const other = await send("mine", one);
+    expect([other.status, other.body.code, other.body.errors]).toEqual([422, "idempotency_mismatch", undefined]);
+    // The events keep their own keys, whatever request they are in.
+    const moved = await send("another", two);
+    expect(moved.body.data).toEqual([{ ...first.body.data[1], duplicate: true }]);
+    const changed = await send(null, one, text({ time: TIME, id: "order-8", data: { changed: true } }));
+    expect([changed.status, changed.body.code, changed.body.errors[0].pointer]).toEqual([
+      422,
+      "idempotency_mismatch",
+      "/1/id",
+    ]);
   });
 
   it("is taken as a list by the batch alone, and nothing else as a list", async () => {
