@@ -1,4 +1,4 @@
-/** Says which ordering keys are held, and with which commands they go on. */
+/** Says which ordering keys are held. */
 import type { EndpointWithHealth } from "../../src/client/operations.ts";
 import { ago, count } from "../output/words.ts";
 
@@ -7,12 +7,4 @@ export type HeldKeys = NonNullable<EndpointWithHealth["health"]["held_keys"]>;
 export function heldKeysText({ count: keys, since, ordering_key: key, event }: HeldKeys, now: number): string {
   const oldest = keys === 1 ? key : `${count(keys, "key", "keys")}, the oldest is ${key}`;
   return `${oldest}: nothing of it is sent, because ${event} failed ${ago(since, now)}`;
-}
-
-/** The names of two commands, and the commands. */
-export function waysOut(endpoint: string, { event }: Pick<HeldKeys, "event">): [string, string][] {
-  return [
-    ["to send it", `webhookd replay ${event} --endpoint ${endpoint}`],
-    ["to skip it", `webhookd events cancel ${event} --endpoint ${endpoint}`],
-  ];
 }

@@ -1,5 +1,6 @@
-import { heldKeysText, waysOut } from "./held-keys.ts";
+import { heldKeysText } from "./held-keys.ts";
 import type { Attempt, EndpointWithHealth } from "../../src/client/operations.ts";
+import { heldKeyCommands } from "../../src/domain/advice/held-key.ts";
 import { answerOf, resultOf } from "../attempts/text.ts";
 import { CLIENT, command } from "../command.ts";
 import { ENDPOINT, findEndpoint } from "./find.ts";
@@ -133,7 +134,10 @@ function show(endpoint: EndpointWithHealth, notes: readonly string[], io: Io): v
 function heldKeysRows({ id, health }: EndpointWithHealth, now: number): [string, string][] {
   const { held_keys: held } = health as Partial<EndpointWithHealth["health"]>;
   if (!held) return [];
-  return [["held keys", heldKeysText(held, now)], ...waysOut(id, held)];
+  return [
+    ["held keys", heldKeysText(held, now)],
+    ...heldKeyCommands(id, held.event).map(({ purpose, line }): [string, string] => [purpose, line]),
+  ];
 }
 
 function otherText(value: unknown): string | null {

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Clock } from "../clock.ts";
 import type { Advice } from "../domain/advice/advice.ts";
+import { heldKeyCommands } from "../domain/advice/held-key.ts";
 import type { AlertType } from "../domain/alert.ts";
 import { causeText } from "../domain/deliveries/attempt.ts";
 import { isLoopback } from "../domain/network/url.ts";
@@ -199,16 +200,16 @@ function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): 
     `• ${where} (tenant ${tenant ?? "unknown"}, ${endpoint})${facts.length === 0 ? "" : `: ${facts.join(", ")}`}`,
     ...(advice === undefined ? [] : [`   ${advice.meaning} ${advice.outlook}`]),
     ...(held === undefined ? [] : heldLines(held, endpoint)),
-    ...(advice?.commands.slice(0, 1) ?? []).map(({ purpose, line }) => `   ${purpose}: ${line}`),
+    ...commandLines(advice?.commands.slice(0, 1) ?? []),
   ];
 }
 
 function heldLines({ since, ordering_key: key, event }: HeldKeys, endpoint: string): string[] {
-  return [
-    `   ${key} has been held by ${event} since ${since}`,
-    `   to send it again: webhookd replay ${event} --endpoint ${endpoint}`,
-    `   to leave it out: webhookd events cancel ${event} --endpoint ${endpoint}`,
-  ];
+  return [`   ${key} has been held by ${event} since ${since}`, ...commandLines(heldKeyCommands(endpoint, event))];
+}
+
+function commandLines(commands: Advice["commands"]): string[] {
+  return commands.map(({ purpose, line }) => `   ${purpose}: ${line}`);
 }
 
 /** These three are the only special characters in Slack's text. */

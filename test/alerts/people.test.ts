@@ -63,6 +63,18 @@ describe("a chat", () => {
     expect(lines).toEqual([expect.stringMatching(/404.*refuses an alert$/)]);
   });
 
+  it("hears with which commands a held key goes on", async () => {
+    const { chat, texts } = await aChat([]);
+    const held_keys = { count: 1, since: "2026-11-20T08:00:00.000Z", ordering_key: "order_7", event: "evt_1" };
+    chat.say("webhookd.keys_held", { total: 1, endpoints: [{ endpoint: "ep_1", tenant: "a", url: null, held_keys }] });
+    await chat.post();
+    expect(texts()[0]!.split("\n").slice(2)).toEqual([
+      "   order_7 has been held by evt_1 since 2026-11-20T08:00:00.000Z",
+      "   to send it again: webhookd replay evt_1 --endpoint ep_1",
+      "   to skip it: webhookd events cancel evt_1 --endpoint ep_1",
+    ]);
+  });
+
   it("says numbers as people do", async () => {
     const { chat, texts } = await aChat([]);
     const one = { endpoint: "ep_1", tenant: "a", url: null, error: "http_status", status_code: 503 };

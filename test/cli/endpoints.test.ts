@@ -243,7 +243,7 @@ describe("webhookd endpoints show", () => {
     expect(out).toMatch(
       /held keys +3 keys, the oldest is order_7: nothing of it is sent, because evt_\w+ failed .+ ago$/m,
     );
-    expect(out).toMatch(new RegExp(`to send it +webhookd replay ${event} --endpoint ${id}$`, "m"));
+    expect(out).toMatch(new RegExp(`to send it again +webhookd replay ${event} --endpoint ${id}$`, "m"));
     expect(out).toMatch(new RegExp(`to skip it +webhookd events cancel ${event} --endpoint ${id}$`, "m"));
   });
 
