@@ -31,7 +31,7 @@ export const IMPORT_CASES: Cases<"import"> = {
     },
     confirmedBy: "import",
     out: /^Imported: 1 endpoint: 1 added; 1 event type: 1 added\.\n$/,
-    err: /^TYPE +RESULT +CHANGES\ninvoice\.paid +added +-\nTENANT +ENDPOINT +URL +RESULT +CHANGES\nacme +ep_1\S+ +example\.com\/hook +added +-\nSvix sends .+\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "svix"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
+    err: /^TYPE +RESULT +CHANGES\ninvoice\.paid +added +-\nTENANT +ENDPOINT +URL +RESULT +CHANGES\nacme +ep_1\S+ +example\.com\/hook +added +-\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "svix"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
     json: { endpoints: [{ tenant: "acme", result: "added" }], event_types: [{ result: "added" }], dry_run: false },
   },
   "import convoy": {
@@ -60,7 +60,7 @@ export const IMPORT_CASES: Cases<"import"> = {
     },
     confirmedBy: "import",
     out: /^Imported: 1 endpoint: 1 added; 1 event type: 1 added\.\n$/,
-    err: /^TYPE [^]+\nacme +01HX +example\.com\/hook +added +-\nConvoy sends .+\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "convoy"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
+    err: /^TYPE [^]+\nacme +01HX +example\.com\/hook +added +-\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "convoy"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
     json: { endpoints: [{ tenant: "acme", id: "01HX", result: "added" }], dry_run: false },
   },
   "import outpost": {
@@ -95,7 +95,7 @@ export const IMPORT_CASES: Cases<"import"> = {
     },
     confirmedBy: "import",
     out: /^Imported: 1 endpoint: 1 added; 1 event type: 1 added\.\n$/,
-    err: /^TYPE [^]+\nacme +des_1 +example\.com\/hook +added +-\nOutpost sends .+\nThe section below .+\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "custom"\n {2}header = "x-outpost-signature"\n {2}value = "v0=\{signature\}"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
+    err: /^TYPE [^]+\nacme +des_1 +example\.com\/hook +added +-\nThe section below .+\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "custom"\n {2}header = "x-outpost-signature"\n {2}value = "v0=\{signature\}"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
     json: { endpoints: [{ tenant: "acme", id: "des_1", result: "added" }], dry_run: false },
   },
   "import csv": {
