@@ -165,6 +165,8 @@ export class Alerts implements DeliveryWatcher {
     await this.#wanted?.();
     if (!this.#isOn) return;
     if (this.#parts.isFirst()) await this.#lookForHeldKeys();
+    // Another node reports them now. If this one is the first again later, it reports anew what is held then.
+    else this.#folder.keysHeld([]);
     for (const notice of await this.#due(isLast)) {
       if (this.#endpoint !== null) this.#unsent.add(notice);
       if (!this.#chat.isOn && !this.#mail.isOn) continue;

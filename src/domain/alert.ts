@@ -102,7 +102,7 @@ export class AlertFolder {
   readonly #succeeded = new Set<string>();
   readonly #disabled = new Map<string, DisabledReason>();
   readonly #damaged = new Map<string, Damage>();
-  /** Endpoints with keys that have been held for too long, and whether that was reported. */
+  /** Endpoints with a key that has been held for too long, and whether the longest held was reported. */
   #holding = new Map<string, { readonly held: HeldKeys; isReported: boolean }>();
   readonly #failed = new Map<string, FailedDeliveries>();
   #failedTotal = 0;
@@ -182,11 +182,18 @@ export class AlertFolder {
     this.#damaged.set(endpoint, damage);
   }
 
-  /** These are all endpoints with keys that have been held for too long. Each is reported once, until it has none. */
+  /**
+   * These are all endpoints with keys that have been held for too long. Each is reported once, and again when another
+   * key, or the same key anew, is the one that it has held for longest.
+   */
   keysHeld(all: readonly EndpointHeldKeys[]): void {
     const before = this.#holding;
     this.#holding = new Map(
-      all.map(({ endpoint, ...held }) => [endpoint, { held, isReported: before.get(endpoint)?.isReported ?? false }]),
+      all.map(({ endpoint, ...held }) => {
+        const known = before.get(endpoint);
+        const isSame = known?.held.since === held.since && known.held.orderingKey === held.orderingKey;
+        return [endpoint, { held, isReported: isSame && known.isReported }];
+      }),
     );
   }
 

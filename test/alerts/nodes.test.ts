@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Alerts, type AlertsParts } from "../../src/alerts/alerts.ts";
 import { loadConfig } from "../../src/config.ts";
 import { silentLog } from "../../src/log.ts";
+import type { EndpointHeldKeys } from "../../src/domain/deliveries/ordering.ts";
 import type { ReportedFailing, Store } from "../../src/store/store.ts";
 import { inputs } from "../config/inputs.ts";
 import { ManualClock } from "../harness/clock.ts";
@@ -43,12 +44,13 @@ class Handed {
 }
 
 interface What {
-  readonly isFirst: boolean;
+  readonly isFirst: boolean | (() => boolean);
   readonly isOn: boolean;
   readonly owns?: (endpoint: string) => boolean;
+  readonly held?: () => readonly EndpointHeldKeys[];
 }
 
-async function aNode(handed: Handed, clock: ManualClock, { isFirst, isOn, owns = () => true }: What) {
+async function aNode(handed: Handed, clock: ManualClock, { isFirst, isOn, owns = () => true, held = () => [] }: What) {
   const chat = await TestReceiver.start();
   onTestFinished(() => chat.close());
   const store = {
@@ -58,14 +60,14 @@ async function aNode(handed: Handed, clock: ManualClock, { isFirst, isOn, owns =
       tenantOf: async () => null,
     },
     ownership: { alerts: handed.on(clock, owns), owns },
-    statistics: { heldKeys: async () => [] },
+    statistics: { heldKeys: async () => held() },
   };
   const parts = {
     store,
     clock,
     log: silentLog,
     deliveries: () => ({ refresh: async () => {} }),
-    isFirst: () => isFirst,
+    isFirst: () => (typeof isFirst === "boolean" ? isFirst : isFirst()),
   };
   const alerts = new Alerts(parts as unknown as AlertsParts);
   const env = isOn ? { WEBHOOKD_ALERTS_SLACK_URL: `${chat.url}/hook` } : {};
@@ -180,5 +182,28 @@ describe("alerts of several nodes", () => {
     }
     await node.alerts.run();
     await expect.poll(node.texts).toEqual([expect.stringMatching(/^Endpoints are failing: 1\n/)]);
+  });
+
+  it("name a held key once for each time that a node becomes the first", async () => {
+    const [handed, clock] = [new Handed(), new ManualClock()];
+    let first = 0;
+    const since = clock.now() - 3_600_000;
+    const held = () => [{ endpoint: "ep_1", count: 1, since, orderingKey: "a", event: "evt_1" }];
+    const node = (number: number) => aNode(handed, clock, { isFirst: () => first === number, isOn: true, held });
+    const nodes = [await node(0), await node(1)];
+    const run = async (now: number) => {
+      first = now;
+      for (let seconds = 0; seconds < 75; seconds++) {
+        for (const { alerts } of nodes) await alerts.run();
+        clock.advance("1s");
+      }
+    };
+    const told = () => nodes.map(({ texts }) => texts().length);
+    await run(0);
+    await expect.poll(told).toEqual([1, 0]);
+    await run(1);
+    await expect.poll(told).toEqual([1, 1]);
+    await run(0);
+    await expect.poll(told).toEqual([2, 1]);
   });
 });

@@ -15,7 +15,7 @@ const named = (notices: readonly Notice[]) =>
   notices.map((notice) => [notice.type, "endpoints" in notice ? notice.endpoints.map((one) => one.endpoint) : null]);
 
 describe("folded alerts", () => {
-  it("name an endpoint with keys that are held for long once, until none is", () => {
+  it("name an endpoint with a key that is held for long once", () => {
     const folder = new AlertFolder();
     const held = (endpoint: string) => ({ endpoint, count: 2, since: 1, orderingKey: "k", event: "evt" });
     const told = (now: number, ...all: readonly string[]) => {
@@ -27,6 +27,19 @@ describe("folded alerts", () => {
     expect(told(62_000, "ep_a", "ep_b")).toEqual([["webhookd.keys_held", ["ep_b"]]]);
     expect(told(130_000)).toEqual([]);
     expect(told(140_000, "ep_a")).toEqual([["webhookd.keys_held", ["ep_a"]]]);
+  });
+
+  it("name an endpoint again once another of its keys is the one that is held for longest", () => {
+    const folder = new AlertFolder();
+    const told = (now: number, orderingKey: string, since: number) => {
+      folder.keysHeld([{ endpoint: "ep_a", count: 1, since, orderingKey, event: `evt_${orderingKey}` }]);
+      return named(folder.take(at(now))).length;
+    };
+    expect([told(0, "a", 1), told(61_000, "a", 1)]).toEqual([1, 0]);
+    // Both failed in the same millisecond, and the first was freed.
+    expect([told(122_000, "b", 1), told(183_000, "b", 1)]).toEqual([1, 0]);
+    // It was freed, and is held again.
+    expect([told(244_000, "b", 200_000), told(305_000, "b", 200_000)]).toEqual([1, 0]);
   });
 
   it("make at most ten posts of 40,000 failures in a minute, and count every one of them", () => {
