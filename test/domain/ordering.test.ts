@@ -57,7 +57,7 @@ describe("a line of an ordering key", () => {
   });
 
   it("is held by what failed, if the endpoint holds", () => {
-    const rules = { ordering: "by_key", afterFailure: "hold" } as const;
+    const rules = { ordering: "by_key", afterFailure: "hold", deleted: false } as const;
     expect([holdsKey(rules, "failed"), holdsKey(rules, "cancelled"), holdsKey(rules, "waiting")]).toEqual([
       true,
       false,
@@ -65,6 +65,7 @@ describe("a line of an ordering key", () => {
     ]);
     expect(holdsKey({ ...rules, afterFailure: "continue" }, "failed")).toBe(false);
     expect(holdsKey({ ...rules, ordering: "none" }, "failed")).toBe(false);
+    expect(holdsKey({ ...rules, deleted: true }, "failed")).toBe(false);
   });
 
   it("makes no retry early, and keeps the time of what a disabled endpoint misses", () => {
@@ -152,7 +153,7 @@ class Kept {
     one.holds = false;
     if (what === "replay") return this.#enter(one);
     one.status = ({ deliver: "delivered", fail: "failed", cancel: "cancelled" } as const)[what];
-    const rules = { ordering: "by_key", afterFailure: this.#holds ? "hold" : "continue" } as const;
+    const rules = { ordering: "by_key", afterFailure: this.#holds ? "hold" : "continue", deleted: false } as const;
     one.holds = what === "fail" && holdsKey(rules, "failed");
     const next = nextInLine(this.line);
     if (next !== null) this.#at(next).status = "due";

@@ -120,9 +120,12 @@ export function releasedAt({ enabled }: { readonly enabled: boolean }, notBefore
   return enabled ? Math.max(notBefore, now) : notBefore;
 }
 
-/** True if a delivery that was open and now has this status holds its key. */
-export function holdsKey({ ordering, afterFailure }: OrderRules, status: StoredStatus): boolean {
-  return status === "failed" && ordering === "by_key" && afterFailure === "hold";
+/** True if a delivery that was open and now has this status holds its key. Nobody could free that of a deleted endpoint. */
+export function holdsKey(
+  { ordering, afterFailure, deleted }: OrderRules & { readonly deleted: boolean },
+  status: StoredStatus,
+): boolean {
+  return status === "failed" && ordering === "by_key" && afterFailure === "hold" && !deleted;
 }
 
 /** An ordering key has at most this many bytes in UTF-8. */

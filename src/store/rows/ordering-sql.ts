@@ -12,13 +12,16 @@ export const FREED_KEYS = `SELECT h.ordering_key AS key, h.sequence, h.event, h.
 /** True if every event of an ordering key is gone, so that its row may go too. */
 export const IS_OVER = `seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER})`;
 
-/** Selects the numbers of the endpoints that have held keys, with one step in the index for each of them. */
+/**
+ * Selects the numbers of the endpoints that have held keys, with one step in the index for each of them. A failure that
+ * is recorded while its endpoint is being deleted may leave a row, which goes with its event.
+ */
 export const HOLDING = `
   WITH RECURSIVE holding (number) AS (
     SELECT min(endpoint) FROM held_key
     UNION ALL SELECT (SELECT min(endpoint) FROM held_key WHERE endpoint > holding.number) FROM holding
     WHERE holding.number IS NOT NULL)
-  SELECT number FROM holding`;
+  SELECT holding.number FROM holding JOIN endpoint e ON e.number = holding.number WHERE e.deleted_at IS NULL`;
 
 /**
  * Selects the held keys of the endpoints whose numbers this SQL selects, the longest held first. If several failed

@@ -12,7 +12,7 @@ describe("an endpoint that holds no key", () => {
       .pluck();
     for (const ordering of ORDERINGS) {
       for (const afterFailure of AFTER_FAILURE) {
-        const holds = holdsKey({ ordering, afterFailure }, "failed");
+        const holds = holdsKey({ ordering, afterFailure, deleted: false }, "failed");
         expect([ordering, afterFailure, freed.get(ordering, afterFailure)]).toEqual([ordering, afterFailure, +!holds]);
       }
     }

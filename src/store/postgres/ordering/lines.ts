@@ -11,9 +11,8 @@ import {
   holdsKey,
   nextInLine,
   releasedAt,
-  type AfterFailure,
   type Line,
-  type Ordering,
+  type OrderRules,
   type Place,
 } from "../../../domain/deliveries/ordering.ts";
 import { isBeingCancelled } from "../../../domain/deliveries/withdrawal.ts";
@@ -245,8 +244,9 @@ export class Lines {
   }
 
   async #hold(tx: Queries, failed: readonly Settled[], now: number): Promise<void> {
-    const rules = await tx.rows<{ number: number; ordering: Ordering; afterFailure: AfterFailure }>(
-      `SELECT number, ordering, after_failure AS "afterFailure" FROM endpoint WHERE number = ANY($1::integer[])`,
+    const rules = await tx.rows<OrderRules & { readonly number: number; readonly deleted: boolean }>(
+      `SELECT number, ordering, after_failure AS "afterFailure", deleted_at IS NOT NULL AS deleted FROM endpoint
+       WHERE number = ANY($1::integer[])`,
       [failed.map(({ endpoint }) => endpoint)],
     );
     const held = failed.filter(({ endpoint, status }) => {

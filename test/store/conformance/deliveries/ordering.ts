@@ -335,6 +335,15 @@ export function ordering(openFresh: OpenFresh): void {
       expect(await store.statistics.heldKeys(10)).toEqual([{ endpoint: other, ...alone }]);
     });
 
+    it("holds no key of an endpoint that was deleted while its last attempt was on the wire", async () => {
+      const { store, endpoint, first } = await three(openFresh, HOLD);
+      const claim = await onlyDue(store, endpoint);
+      // The attempt is recorded before the delivery is cancelled.
+      await Promise.all([store.endpoints.delete(null, endpoint, START), store.deliveries.record([failed(claim)])]);
+      expect(await statusOf(store, first)).toMatchObject({ status: "failed" });
+      expect(await store.statistics.heldKeys(10)).toEqual([]);
+    });
+
     it("says which delivery another one waits behind, and which one holds the key", async () => {
       const { store, endpoint, first, second, third } = await three(openFresh, HOLD);
       const query = { tenant: null, limit: 10, order: "oldest", endpoint } as const;
