@@ -41,7 +41,7 @@ export type Shared<Item, Result> = (tx: Queries, items: readonly Item[]) => Prom
 
 interface Size {
   readonly rows: number;
-  /** True if the work may lock lines. Only work of one kind may do so in a transaction: see `ordering/lines.ts`. */
+  /** True if the work may lock lines. It shares a transaction only with work of its kind: see `ordering/lines.ts`. */
   readonly locksLines: boolean;
 }
 
@@ -197,14 +197,18 @@ export class Engine {
   #take(): Work[] {
     if (this.#queue[0]!.shared === null) return this.#queue.splice(0, 1);
     const some: Work[] = [];
-    let rows = 0;
-    let locking: Work["shared"] = null;
+    const kinds = new Set<Work["shared"]>();
+    let [rows, locksLines] = [0, false];
     for (const work of this.#queue) {
       if (work.shared === null) continue;
-      if (work.size.locksLines && (locking ??= work.shared) !== work.shared) continue;
+      const isOneKind = kinds.size === 0 || (kinds.size === 1 && kinds.has(work.shared));
+      // Otherwise it could wait for a line of another node that waits for a row which another kind has locked here.
+      if ((locksLines || work.size.locksLines) && !isOneKind) continue;
       rows += work.size.rows;
       if (some.length > 0 && rows > MAX_SHARED) break;
       some.push(work);
+      kinds.add(work.shared);
+      locksLines ||= work.size.locksLines;
     }
     const taken = new Set(some);
     this.#queue = this.#queue.filter((work) => !taken.has(work));

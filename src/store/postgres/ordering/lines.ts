@@ -3,7 +3,8 @@
  * the transaction that opens or settles a delivery, and writes the result.
  *
  * Every such transaction locks in one order, so that two of them see each other's changes and cannot wait for each
- * other: all of its lines at once, in the order of their endpoints and keys, then events, then deliveries.
+ * other: all of its lines at once, in the order of their endpoints and keys, then events, then deliveries. So it does
+ * work of one kind only: another kind would lock deliveries while this one waits for its lines.
  */
 import { isOpen, type StoredStatus, type Ordered } from "../../../domain/deliveries/delivery.ts";
 import {
