@@ -226,7 +226,7 @@ function orderOf({ parts: { store, clock } }: Metrics): Family[] {
   return [
     gauge(
       "webhookd_held_keys",
-      `Ordering keys that are held after a failure, at the ${HOLDING_LIMIT} endpoints that have held any for longest.`,
+      `Ordering keys that are held after a failure, at the ${HOLDING_LIMIT} endpoints that have held any for longest; the count stops at 100,000.`,
       async () => one(sum((await held()).map(({ count }) => count))),
     ),
     gauge("webhookd_held_key_oldest_seconds", "For how long a key has been held at most; 0 if none is.", async () => {

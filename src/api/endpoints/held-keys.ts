@@ -7,7 +7,10 @@ import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 export const HeldKeys = titled(
   "HeldKeys",
   v.object({
-    count: described(v.pipe(Count, v.maxValue(HELD_KEYS_LIMIT)), "How many are held, counted up to the maximum."),
+    count: described(
+      v.pipe(Count, v.maxValue(HELD_KEYS_LIMIT)),
+      "How many are held, counted up to the maximum. In a list of more than ten endpoints, each is counted up to its share of 100,000.",
+    ),
     since: described(Instant, "Since when the one that has been held for longest is held."),
     ordering_key: described(v.string(), "That key."),
     event: described(

@@ -648,7 +648,7 @@ type Health struct {
 }
 
 type HeldKeys struct {
-	// How many are held, counted up to the maximum.
+	// How many are held, counted up to the maximum. In a list of more than ten endpoints, each is counted up to its share of 100,000.
 	Count int64 `json:"count"`
 	// Since when the one that has been held for longest is held.
 	Since string `json:"since"`
@@ -1283,7 +1283,7 @@ type Status struct {
 	// The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
 	HeldKeys []struct {
 	Endpoint string `json:"endpoint"`
-	// How many are held, counted up to the maximum.
+	// How many are held, counted up to the maximum. In a list of more than ten endpoints, each is counted up to its share of 100,000.
 	Count int64 `json:"count"`
 	// Since when the one that has been held for longest is held.
 	Since string `json:"since"`

@@ -42,7 +42,7 @@ export interface Blocker {
 
 /** The keys of an endpoint that are held now. */
 export interface HeldKeys {
-  /** Stops at `HELD_KEYS_LIMIT`. */
+  /** Stops at `heldKeysLimit`. */
   readonly count: number;
   /** When the one that has been held for longest failed. */
   readonly since: number;
@@ -57,6 +57,12 @@ export interface EndpointHeldKeys extends HeldKeys {
 
 /** Counting further would take longer than a request may. */
 export const HELD_KEYS_LIMIT = 10_000;
+const HELD_KEYS_OF_ALL = 100_000;
+
+/** Returns how far the keys of each endpoint are counted, if those of so many are counted together. */
+export function heldKeysLimit(endpoints: number): number {
+  return Math.max(1, Math.min(HELD_KEYS_LIMIT, Math.floor(HELD_KEYS_OF_ALL / endpoints)));
+}
 
 /** The facts about a line. */
 export interface Line {

@@ -38,7 +38,10 @@ export interface StatisticsStore {
    * null tenant means all tenants.
    */
   failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
-  /** Returns the held keys of at most `limit` endpoints, the longest held first. */
+  /**
+   * Returns the held keys of at most `limit` endpoints, the longest held first. Takes a step for each endpoint that
+   * holds any, and counts 100,000 keys at most: see `heldKeysLimit`.
+   */
   heldKeys(limit: number): Promise<readonly EndpointHeldKeys[]>;
 }
 

@@ -154,19 +154,22 @@ describe.skipIf(server === null)("the locks of order by key", () => {
     expect(await freeWhileWaiting(url, lineOf("a"), lineOf("b"), work)).toBe(1);
   });
 
-  it.each(["record", "publish"] as const)("are not taken behind other work of the transaction: first a %s", async (what) => {
-    const { store, url } = await open();
-    const unordered = await addEndpoint(store);
-    await publish(store, "b");
-    const [other] = await dueAt(store, unordered);
-    await addEndpoint(store, BY_KEY);
-    await publish(store, "a");
-    const works = [() => store.deliveries.record([delivered(other!)]), () => publish(store, "a")];
-    if (what === "publish") works.reverse();
-    const work = () => Promise.all(works.map((begin) => begin()));
-    const others = `SELECT 1 FROM delivery d JOIN event e ON e.key = d.event WHERE e.ordering_key = 'b'`;
-    expect(await freeWhileWaiting(url, lineOf("a"), others, work, "FOR UPDATE OF d")).toBe(1);
-  });
+  it.each(["record", "publish"] as const)(
+    "are not taken behind other work of the transaction: first a %s",
+    async (what) => {
+      const { store, url } = await open();
+      const unordered = await addEndpoint(store);
+      await publish(store, "b");
+      const [other] = await dueAt(store, unordered);
+      await addEndpoint(store, BY_KEY);
+      await publish(store, "a");
+      const works = [() => store.deliveries.record([delivered(other!)]), () => publish(store, "a")];
+      if (what === "publish") works.reverse();
+      const work = () => Promise.all(works.map((begin) => begin()));
+      const others = `SELECT 1 FROM delivery d JOIN event e ON e.key = d.event WHERE e.ordering_key = 'b'`;
+      expect(await freeWhileWaiting(url, lineOf("a"), others, work, "FOR UPDATE OF d")).toBe(1);
+    },
+  );
 
   it("let a replay go on while the endpoint's deliveries are being cancelled", async () => {
     const { store, url } = await open();

@@ -621,7 +621,7 @@ class Health(TypedDict):
 
 
 class HeldKeys(TypedDict):
-    # How many are held, counted up to the maximum.
+    # How many are held, counted up to the maximum. In a list of more than ten endpoints, each is counted up to its share of 100,000.
     count: int
     # Since when the one that has been held for longest is held.
     since: str

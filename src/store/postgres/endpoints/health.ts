@@ -3,6 +3,7 @@
  * once a second. Open and failed deliveries are counted when somebody asks, up to a limit.
  */
 import { heldKeysOf, heldKeysSql, type HeldKeysRow } from "../../rows/ordering-sql.ts";
+import { heldKeysLimit } from "../../../domain/deliveries/ordering.ts";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
 import { afterAttempt, afterEnabling, isFailing, NO_STREAK, type Streak } from "../../../domain/endpoints/streak.ts";
 import type { EndedAttempt } from "../../store.ts";
@@ -138,7 +139,10 @@ export class Health {
     );
     const numbers = rows.map(({ number }) => number);
     const [held] = await Promise.all([
-      database.lists.rows<HeldKeysRow>(heldKeysSql("SELECT unnest($1::integer[]) AS number"), [numbers]),
+      database.lists.rows<HeldKeysRow>(heldKeysSql("SELECT unnest($1::integer[]) AS number", "$2"), [
+        numbers,
+        heldKeysLimit(numbers.length),
+      ]),
       this.load(database, numbers),
     ]);
     const heldKeys = new Map(held.map((row) => [row.number, heldKeysOf(row)]));

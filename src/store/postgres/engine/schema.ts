@@ -252,7 +252,7 @@ const SCHEMA = `
     since bigint NOT NULL,
     PRIMARY KEY (ordering_key, sequence, event)
   );
-  CREATE INDEX held_key_endpoint ON held_key (endpoint, since);
+  CREATE INDEX held_key_endpoint ON held_key (endpoint, since, ordering_key);
   CREATE INDEX held_key_event ON held_key (event);
 
   -- The pending deliveries of each tenant: the sum over the nodes, which a publish under a limit reads. Each commit

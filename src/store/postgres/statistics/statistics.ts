@@ -1,6 +1,6 @@
 /** Statistics: counters per minute, a census of deliveries and endpoints, and reports of failures. */
-import type { EndpointHeldKeys } from "../../../domain/deliveries/ordering.ts";
-import { heldKeysOf, heldKeysSql, HOLDING, type HeldKeysRow } from "../../rows/ordering-sql.ts";
+import { heldKeysLimit, type EndpointHeldKeys } from "../../../domain/deliveries/ordering.ts";
+import { heldKeysOf, heldKeysSql, holdingSql, type HeldKeysRow, type HoldingRow } from "../../rows/ordering-sql.ts";
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { FailureGroups } from "../../../domain/deliveries/failure.ts";
 import type {
@@ -136,12 +136,13 @@ export class PostgresStatistics implements StatisticsStore {
   }
 
   async heldKeys(limit: number): Promise<readonly EndpointHeldKeys[]> {
-    const rows = await this.#engine.database.lists.rows<HeldKeysRow & { readonly endpoint: string }>(
-      `SELECT held.*, p.id AS endpoint FROM (${heldKeysSql(HOLDING)} LIMIT $1) held
-       JOIN endpoint p ON p.number = held.number ORDER BY held.since`,
-      [limit],
-    );
-    return rows.map((row) => ({ endpoint: row.endpoint, ...heldKeysOf(row) }));
+    const { lists } = this.#engine.database;
+    const holding = await lists.rows<HoldingRow>(holdingSql("$1"), [limit]);
+    if (holding.length === 0) return [];
+    const ids = new Map(holding.map(({ number, id }) => [number, id]));
+    const sql = heldKeysSql("SELECT unnest($1::integer[]) AS number", "$2");
+    const rows = await lists.rows<HeldKeysRow>(sql, [[...ids.keys()], heldKeysLimit(ids.size)]);
+    return rows.map((row) => ({ endpoint: ids.get(row.number)!, ...heldKeysOf(row) }));
   }
 
   async #isThere(tenant: string | null, endpoint: string): Promise<boolean> {

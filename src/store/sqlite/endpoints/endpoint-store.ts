@@ -1,4 +1,5 @@
 /** Endpoints: changes to them, the consequences of a change, and their health. */
+import { heldKeysLimit } from "../../../domain/deliveries/ordering.ts";
 import type {
   DamagedTarget,
   DisabledReason,
@@ -182,7 +183,9 @@ export class SqliteEndpoints implements EndpointStore {
 
   async health(tenant: string | null, id: string): Promise<EndpointHealth | null> {
     const { endpoints, index, health } = this.#parts;
-    return this.#engine.read(() => (endpoints.get(tenant, id) === null ? null : health.of(index.byId(id)!)));
+    return this.#engine.read(() =>
+      endpoints.get(tenant, id) === null ? null : health.of(index.byId(id)!, heldKeysLimit(1)),
+    );
   }
 
   async healthOf(ids: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>> {
@@ -191,7 +194,7 @@ export class SqliteEndpoints implements EndpointStore {
     for (const id of ids)
       this.#engine.read(() => {
         const entry = index.byId(id);
-        if (entry !== undefined && !entry.deleted) found.set(id, health.of(entry));
+        if (entry !== undefined && !entry.deleted) found.set(id, health.of(entry, heldKeysLimit(ids.length)));
       });
     return found;
   }

@@ -110,13 +110,14 @@ export class Health {
     this.#changed.delete(endpoint);
   }
 
-  of({ number, enabled, cancelTo }: EndpointEntry): EndpointHealth {
+  /** Counts at most `mostHeld` held keys. */
+  of({ number, enabled, cancelTo }: EndpointEntry, mostHeld: number): EndpointHealth {
     const { failingSince: _, ...streak } = this.streak(number);
     const after = cancelTo ?? -1;
     const open = Math.min(HEALTH_COUNT_LIMIT, this.#waiting.get(number, after)! + this.#fresh.get(number, after)!);
     const [pending, held] = enabled ? [open, 0] : [0, open];
     const failed = this.#failed.get({ endpoint: number })!;
-    return { ...streak, pending, held, failed, heldKeys: this.heldKeys.of(number) };
+    return { ...streak, pending, held, failed, heldKeys: this.heldKeys.of(number, mostHeld) };
   }
 
   /** Yields the endpoints that are failing, by number. */

@@ -269,7 +269,7 @@ const DELIVERIES = `
     since INTEGER NOT NULL,
     PRIMARY KEY (ordering_key, sequence, event)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX held_key_endpoint ON held_key (endpoint, since);
+  CREATE INDEX held_key_endpoint ON held_key (endpoint, since, ordering_key);
   CREATE INDEX held_key_event ON held_key (event);
 
   -- Deliveries above the mark that were delivered at once or cancelled. If a page of delivery is lost, they would

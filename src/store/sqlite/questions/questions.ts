@@ -3,6 +3,7 @@
  * of memory, need no reader.
  */
 import { WebhookdError, type ErrorCode, type FieldError } from "../../../domain/errors.ts";
+import type { EndpointHeldKeys } from "../../../domain/deliveries/ordering.ts";
 import type { AuditRecord } from "../../../domain/caller.ts";
 import type {
   Attempt,
@@ -40,6 +41,7 @@ export interface Questions {
   listTenants(query: TenantQuery): Page<TenantSummary>;
   listAudit(query: AuditQuery): Page<AuditRecord>;
   failures(query: FailureQuery): FailureReport | null;
+  longestHeldKeys(endpoints: number): readonly EndpointHeldKeys[];
   /** Returns the parts of each subject. */
   sumMinutes(asked: readonly MinutesAsked[]): readonly (readonly (StoredCounts | null)[])[];
   planJob(set: JobSet): JobPlan;

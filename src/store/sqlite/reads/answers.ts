@@ -26,6 +26,7 @@ import { DataSearch } from "../lists/data-search.ts";
 import { Labels } from "../lists/labels.ts";
 import { JobSelection, type Selection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { HeldKeys } from "../ordering/held-keys.ts";
 import type { Answers, Selected } from "../questions/questions.ts";
 import { PlanTally } from "../../rows/job-row.ts";
 import { WrittenCounts } from "../statistics/counters.ts";
@@ -80,6 +81,7 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
   const tenants = new TenantList(db);
   const failures = new Failures(db, rows);
   const counts = new WrittenCounts(db);
+  const heldKeys = new HeldKeys(db);
   const planner = new JobPlanner({ index, attempts, selection: new JobSelection(db, rows) });
   return {
     listEvents: (query) => searchable(() => events.list(query), query, means),
@@ -113,6 +115,7 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
     listTenants: (query) => pageOf(() => tenants.list(query), pageOfTenants(query), means),
     listAudit: (query) => pageOf(() => audit.walk(query), query, means),
     failures: (query) => failures.report(query),
+    longestHeldKeys: (endpoints) => heldKeys.longest(endpoints),
     *sumMinutes(asked) {
       const sums = [];
       for (const one of asked) sums.push(yield* counts.sum(one));

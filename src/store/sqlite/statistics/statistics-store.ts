@@ -124,10 +124,9 @@ export class SqliteStatistics implements StatisticsStore {
   }
 
   async heldKeys(limit: number): Promise<readonly EndpointHeldKeys[]> {
-    const { index, health } = this.#parts;
-    return this.#engine.read(() =>
-      [...health.heldKeys.all(limit)].map(([number, held]) => ({ endpoint: index.byNumber(number).id, ...held })),
-    );
+    const { health, reader } = this.#parts;
+    // Without this look, a store that holds none would keep its reader's thread running.
+    return this.#engine.read(() => health.heldKeys.isAny) ? reader.ask("longestHeldKeys", limit) : [];
   }
 
   /** Writes all counters with the last commit. */

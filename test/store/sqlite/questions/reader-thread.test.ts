@@ -13,7 +13,7 @@ import { overwrite, pagesOf } from "../../../harness/pages.ts";
 import { failures } from "../../conformance/statistics/failures.ts";
 import { lists } from "../../conformance/reads/lists.ts";
 import { statistics } from "../../conformance/statistics/statistics.ts";
-import { addEndpoint, delivered, draft, withoutCapacity, withCapacity, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, failed, withoutCapacity, withCapacity, START } from "../../fixtures.ts";
 import { open, openSqliteWith, temporaryDirectory } from "../../stores.ts";
 
 const startReader = (data: unknown) => startThread("reader", data);
@@ -55,6 +55,17 @@ async function watched(more: { clock?: ManualClock | typeof systemClock; onFault
   });
   return { dir, store, threads, clock };
 }
+
+it("reads held keys on its thread, which does not start while none is held", async () => {
+  const { store, threads } = await watched();
+  const endpoint = await addEndpoint(store, { ordering: "by_key", afterFailure: "hold" });
+  expect(await store.statistics.heldKeys(10)).toEqual([]);
+  expect(threads).toHaveLength(0);
+  const [published] = await store.events.publish([draft({ orderingKey: "a" })], START, withCapacity);
+  await store.deliveries.record(published!.fresh.map(failed));
+  expect(await store.statistics.heldKeys(10)).toMatchObject([{ endpoint, count: 1, orderingKey: "a" }]);
+  expect(threads).toHaveLength(1);
+});
 
 async function publish(store: Store, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1000) {
