@@ -73,9 +73,23 @@ export const ORDERING: readonly Mutant[] = [
   {
     name: "every-failure-holds-the-key",
     file: RULE,
-    find: ' && afterFailure === "hold";',
-    replace: ";",
+    find: ' && afterFailure === "hold" && !deleted;',
+    replace: " && !deleted;",
     tests: BY_RULE,
+  },
+  {
+    name: "a-deleted-endpoint-holds-keys",
+    file: RULE,
+    find: ' && afterFailure === "hold" && !deleted;',
+    replace: ' && afterFailure === "hold";',
+    tests: BY_RULE,
+  },
+  {
+    name: "the-keys-of-each-endpoint-are-counted-to-the-maximum",
+    file: RULE,
+    find: "Math.min(HELD_KEYS_LIMIT, Math.floor(HELD_KEYS_OF_ALL / endpoints))",
+    replace: "HELD_KEYS_LIMIT",
+    tests: ["test/store/sqlite/ordering/held-keys.test.ts"],
   },
   {
     name: "two-of-a-batch-are-due",
@@ -136,15 +150,22 @@ export const ORDERING: readonly Mutant[] = [
   {
     name: "a-publish-and-a-record-lock-lines-in-one-transaction",
     file: "src/store/postgres/engine/engine.ts",
-    find: "if (work.size.locksLines && (locking ??= work.shared) !== work.shared) continue;",
-    replace: "locking ??= work.shared;",
+    find: "if ((locksLines || work.size.locksLines) && !isOneKind) continue;",
+    replace: "if (!isOneKind) locksLines = true;",
     tests: ["test/store/postgres/lines.test.ts"],
   },
   {
     name: "a-key-that-is-held-alerts-each-minute",
     file: "src/domain/alert.ts",
-    find: "isReported: before.get(endpoint)?.isReported ?? false",
-    replace: "isReported: false",
+    find: "isReported: isSame && known.isReported",
+    replace: "isReported: false && isSame",
+    tests: ["test/domain/alert.test.ts"],
+  },
+  {
+    name: "an-endpoint-alerts-of-its-first-held-key-only",
+    file: "src/domain/alert.ts",
+    find: "isReported: isSame && known.isReported",
+    replace: "isReported: (isSame || known !== undefined) && known.isReported",
     tests: ["test/domain/alert.test.ts"],
   },
   {
