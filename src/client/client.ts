@@ -13,6 +13,8 @@ export interface Client {
   readonly target: string;
   /** Throws a `ClientError` if the daemon refuses the request or cannot be reached. */
   call<O extends keyof Answers>(operation: O, ask?: Ask): Promise<Answers[O]>;
+  /** Like `call`, with the `ETag` of the answer, which a change can send back as `ifMatch`. */
+  tagged<O extends keyof Answers>(operation: O, ask?: Ask): Promise<Tagged<Answers[O]>>;
   /** Resolves to the text of the response, for responses that are not JSON, or whose bytes matter. */
   text(operation: OperationName, ask?: Ask): Promise<string>;
   /** Yields the items of a list, page after page, to its end. */
@@ -23,6 +25,12 @@ export interface Client {
   changes(options: StreamOptions): AsyncGenerator<StreamMessage, void, undefined>;
 }
 
+export interface Tagged<T> {
+  readonly value: T;
+  /** Null if the answer has none. */
+  readonly etag: string | null;
+}
+
 export interface Ask {
   /** Replaces `{id}` in the path. */
   readonly id?: string;
@@ -31,6 +39,10 @@ export interface Ask {
   /** Text must be JSON, and is sent unchanged. */
   readonly body?: object | string;
   readonly idempotencyKey?: string;
+  /** The `ETag` that was read: changes nothing if somebody has changed the object since. */
+  readonly ifMatch?: string;
+  /** `*`: only if there is no such object yet. */
+  readonly ifNoneMatch?: "*";
   /** Overrides the client's own time limit. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -56,12 +68,14 @@ export function createClient(target: Target, options: ClientOptions): Client {
   const { version, timeoutMs = TIMEOUT_MS, keepAlive = false } = options;
   const request = async (operation: OperationName, json: boolean, ask: Ask = {}) => {
     const { method, path } = locate(operation, ask);
-    const { id, body, idempotencyKey, signal } = ask;
+    const { id, body, idempotencyKey, ifMatch, ifNoneMatch, signal } = ask;
     return exchange(target, {
       method,
       path,
       body: typeof body === "object" ? JSON.stringify(body) : body,
       idempotencyKey,
+      ifMatch,
+      ifNoneMatch,
       version,
       timeoutMs: ask.timeoutMs ?? timeoutMs,
       signal,
@@ -70,14 +84,16 @@ export function createClient(target: Target, options: ClientOptions): Client {
       what: id === undefined ? undefined : named(operation, id),
     });
   };
-  const call: Client["call"] = async (operation, asked) => {
-    const answer = await request(operation, true, asked);
-    return (answer === "" ? null : JSON.parse(answer)) as Answers[typeof operation];
+  const tagged: Client["tagged"] = async (operation, asked) => {
+    const { text, etag } = await request(operation, true, asked);
+    return { value: (text === "" ? null : JSON.parse(text)) as Answers[typeof operation], etag };
   };
+  const call: Client["call"] = async (operation, asked) => (await tagged(operation, asked)).value;
   return {
     target: nameOf(target),
     call,
-    text: (operation, ask) => request(operation, false, ask),
+    tagged,
+    text: async (operation, ask) => (await request(operation, false, ask)).text,
     async *every<O extends Listing>(operation: O, ask: Ask = {}) {
       for (let cursor: string | null | undefined; cursor !== null;) {
         const page = (await call(operation, { ...ask, query: { limit: PAGE, ...ask.query, cursor } })) as Page<Item<O>>;

@@ -66,6 +66,8 @@ export interface Asked {
   /** JSON. */
   readonly body: string | undefined;
   readonly idempotencyKey: string | undefined;
+  readonly ifMatch: string | undefined;
+  readonly ifNoneMatch: string | undefined;
   readonly version: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -86,10 +88,16 @@ export interface Named {
 /** Every response is shorter than this. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
+export interface Exchanged {
+  readonly text: string;
+  /** Null if the response has none. */
+  readonly etag: string | null;
+}
+
 /**
  * Resolves to the body of a 2xx response, which must be empty, JSON or plain text. Throws a `ClientError` otherwise.
  */
-export async function exchange(target: Target, asked: Asked): Promise<string> {
+export async function exchange(target: Target, asked: Asked): Promise<Exchanged> {
   const { method, path, body, json, what, timeoutMs, version, keepAlive } = asked;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = asked.signal === undefined ? timeout : AbortSignal.any([timeout, asked.signal]);
@@ -98,6 +106,8 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
     "user-agent": `webhookd/${version}`,
     ...(body !== undefined && { "content-type": "application/json" }),
     ...(asked.idempotencyKey !== undefined && { "idempotency-key": asked.idempotencyKey }),
+    ...(asked.ifMatch !== undefined && { "if-match": asked.ifMatch }),
+    ...(asked.ifNoneMatch !== undefined && { "if-none-match": asked.ifNoneMatch }),
   };
   let answer: Answer;
   try {
@@ -107,7 +117,7 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
     if (error instanceof ClientError || asked.signal?.aborted) throw error;
     throw notReached(nameOf(target), error as NodeJS.ErrnoException, timeout.aborted);
   }
-  return textOf(target, answer, { json, ...(what !== undefined && { what }) });
+  return { text: textOf(target, answer, { json, ...(what !== undefined && { what }) }), etag: answer.etag };
 }
 
 /** Returns the body of a 2xx response. Throws the daemon's refusal as a `ClientError`. */
@@ -133,6 +143,7 @@ export function textOf(
 export interface Answer extends Answered {
   readonly type: string;
   readonly text: string;
+  readonly etag: string | null;
 }
 
 export async function collect(response: IncomingMessage): Promise<Answer> {
@@ -147,6 +158,7 @@ export async function collect(response: IncomingMessage): Promise<Answer> {
     status: response.statusCode ?? 0,
     type: response.headers["content-type"] ?? "",
     text: Buffer.concat(chunks).toString(),
+    etag: response.headers.etag ?? null,
     retryAfterMs: waitAskedFor(response.headers["retry-after"]),
   };
 }
