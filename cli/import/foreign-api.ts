@@ -1,9 +1,9 @@
 /** Reads the API of another sender: GET requests with its key, with a limit to what is read and waited for. */
-import { utf8Of } from "../../src/domain/utf8.ts";
 import { Failure, usage } from "../failure.ts";
 import { readText } from "../files.ts";
 import type { Io } from "../io.ts";
 import { span } from "../output/words.ts";
+import { foreignValue } from "./export-file.ts";
 import { isRecord, type JsonRecord } from "./record.ts";
 
 const TIMEOUT_MS = 30_000;
@@ -15,6 +15,13 @@ const WAIT_MS = 1000;
 const MAX_WAIT_MS = 60_000;
 /** More pages than any list has that we could import. */
 const MAX_PAGES = 2000;
+
+/** The limits of a whole run: a sender that answers without end must not fill the memory, or keep the command busy. */
+export interface Budget {
+  readonly requests: number;
+  readonly bytes: number;
+}
+const BUDGET: Budget = { requests: 200_000, bytes: 256 * 1024 * 1024 };
 
 /** The flags that name the API. */
 export interface ForeignArgs {
@@ -46,12 +53,19 @@ export class ForeignApi {
   readonly #key: string;
   readonly #whereKeyIs: string;
   readonly #io: Io;
+  readonly #left: { requests: number; bytes: number };
 
-  constructor(url: URL, { key, whereKeyIs }: { readonly key: string; readonly whereKeyIs: string }, io: Io) {
+  constructor(
+    url: URL,
+    { key, whereKeyIs }: { readonly key: string; readonly whereKeyIs: string },
+    io: Io,
+    budget: Budget = BUDGET,
+  ) {
     this.#url = url;
     this.#key = key;
     this.#whereKeyIs = whereKeyIs;
     this.#io = io;
+    this.#left = { ...budget };
   }
 
   /** Returns the JSON object or array of the answer, or null for a 404. Waits and asks again if that may help. */
@@ -112,15 +126,16 @@ export class ForeignApi {
   async #ask(path: string, query: Readonly<Record<string, string>>): Promise<Answer> {
     const url = new URL(this.#url.pathname.replace(/\/+$/, "") + path, this.#url);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    if (this.#left.requests-- <= 0) throw this.#overBudget();
     let response: Response;
-    let text: string | null;
+    let bytes: Buffer;
     try {
       response = await fetch(url, {
         headers: { accept: "application/json", authorization: `Bearer ${this.#key}` },
         redirect: "manual",
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      text = await this.#textOf(response, path);
+      bytes = await this.#bytesOf(response, path);
     } catch (error) {
       if (error instanceof Failure) throw error;
       return { fault: `cannot be reached (${reasonOf(error)})` };
@@ -132,27 +147,28 @@ export class ForeignApi {
     }
     if (status === 404) return { value: null };
     if (status >= 200 && status <= 299) {
-      const value = text === null ? null : parseOrNull(text);
+      const value = valueOrNull(bytes);
       if (isRecord(value) || Array.isArray(value)) return { value };
     }
     throw this.#refusal(path, status);
   }
 
-  /** Returns null if the text is not UTF-8. */
-  async #textOf({ body }: Response, path: string): Promise<string | null> {
+  async #bytesOf({ body }: Response, path: string): Promise<Buffer> {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES)
         throw new Failure("refused", `the answer of ${this.#named(path)} is too large`, "Nothing was done.");
+      if ((this.#left.bytes -= chunk.length) < 0) throw this.#overBudget();
       chunks.push(chunk);
     }
-    try {
-      return utf8Of(Buffer.concat(chunks));
-    } catch {
-      return null;
-    }
+    return Buffer.concat(chunks);
+  }
+
+  #overBudget(): Failure {
+    const hint = "Nothing was done. Split it into export files, and read each with --file.";
+    return new Failure("refused", `${this.#url.host} answers more than one import can read`, hint);
   }
 
   #refusal(path: string, status: number): Failure {
@@ -189,9 +205,9 @@ function waitAskedFor(retryAfter: string | null, now: number): number | null {
   return Number.isNaN(instant) ? null : Math.max(0, instant - now);
 }
 
-function parseOrNull(text: string): unknown {
+function valueOrNull(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return foreignValue(bytes);
   } catch {
     return null;
   }
