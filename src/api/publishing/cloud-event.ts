@@ -100,14 +100,20 @@ function decoded(value: string): string | null {
   }
 }
 
-/** Returns null if there are faults. `attributes` are parts of `text`. */
+/** An attribute that is null is not there (section 2.2 of the JSON format). Null as data is data. */
+function withoutNulls(attributes: Members): Members {
+  return new Map([...attributes].filter(([name, { kind }]) => kind !== "null" || name === "data"));
+}
+
+/** Returns null if there are faults. `given` are parts of `text`. */
 function draftFrom(
   text: Uint8Array,
-  attributes: Members,
+  given: Members,
   pointer: string,
   rules: DraftRules,
   faults: Faults,
 ): EventDraft | null {
+  const attributes = withoutNulls(given);
   const own = new Faults();
   const [version, id, source] = NEEDED.map((name) => attributeOf(text, attributes, name, own));
   if (version !== undefined && version !== "1.0") own.add("/specversion", "out_of_range", 'must be "1.0"');

@@ -58,7 +58,19 @@ describe("a CloudEvent", () => {
     expect(fake.drafts[6]!.idempotency!.key).toBe(fake.drafts[0]!.idempotency!.key);
   });
 
+  it("takes an attribute that is null as one that is left out, alone and in a batch", async () => {
+    const { api, fake } = await serve();
+    const nulls = { time: null, partitionkey: null, datacontenttype: null, data_base64: null, subject: null };
+    expect((await api.post(EVENTS, text(nulls), STRUCTURED)).status).toBe(202);
+    expect((await api.post(BATCH, `[${text(nulls)}]`, BATCHED)).status).toBe(202);
+    expect((await api.post(EVENTS, text(), STRUCTURED)).status).toBe(202);
+    const [alone, batched, without] = fake.drafts;
+    expect([alone, batched]).toEqual([without, without]);
+  });
+
   it.each([
+    ["a source that is null", { source: null }, "missing_field", "/source"],
+    ["data that is null", { data: null }, "invalid_type", "/data"],
     ["another version", { specversion: "0.3" }, "out_of_range", "/specversion"],
     ["no source", { source: undefined }, "missing_field", "/source"],
     ["an empty id", { id: "" }, "too_few", "/id"],
