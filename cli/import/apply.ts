@@ -2,16 +2,25 @@
  * Does what a plan says. Each call can be repeated, and an endpoint's mark is written last, so an import that was cut
  * short goes on when it is run again.
  */
-import type { Client } from "../../src/client/client.ts";
+import type { Ask, Client } from "../../src/client/client.ts";
 import { isClientError } from "../../src/client/error.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { Progress } from "../output/progress.ts";
 import { someAtOnce } from "./at-once.ts";
-import { changeOf, MARK, markFor, type Wishes } from "./comparison.ts";
-import type { EndpointDraft } from "./described.ts";
+import {
+  changeOf,
+  compared,
+  type Compared,
+  MARK,
+  markFor,
+  markOf,
+  type ShownEndpoint,
+  type Wishes,
+} from "./comparison.ts";
 import { AT_ONCE, inImports, type Plan, type PlannedEndpoint, TYPES_TIMEOUT_MS } from "./plan.ts";
-import { registrationOf } from "./registration.ts";
+import type { JsonRecord } from "./record.ts";
+import { ENABLED, registrationOf } from "./registration.ts";
 
 export function workOf({ types, endpoints }: Plan) {
   return {
@@ -20,17 +29,19 @@ export function workOf({ types, endpoints }: Plan) {
   };
 }
 
-/** Returns the ids of the endpoints that were added. */
-export async function apply(
-  plan: Plan,
-  wishes: Wishes,
-  client: Client,
-  io: Io,
-): Promise<ReadonlyMap<PlannedEndpoint, string>> {
+export interface Applied {
+  /** The ids of the endpoints that were added. */
+  readonly made: ReadonlyMap<PlannedEndpoint, string>;
+  /** The endpoints that somebody changed here in the meantime, so that the plan was not done, with what was found. */
+  readonly left: ReadonlyMap<PlannedEndpoint, Compared>;
+}
+
+export async function apply(plan: Plan, wishes: Wishes, client: Client, io: Io): Promise<Applied> {
   const { types, endpoints } = workOf(plan);
   const patient = new Patient(client, io);
   const progress = new Progress(io);
   const made = new Map<PlannedEndpoint, string>();
+  const left = new Map<PlannedEndpoint, Compared>();
   let done = 0;
   try {
     for (const some of inImports(types)) {
@@ -38,11 +49,13 @@ export async function apply(
       await patient.call("importEventTypes", { body, timeoutMs: TYPES_TIMEOUT_MS });
     }
     await someAtOnce(endpoints, AT_ONCE, async (endpoint) => {
-      const id = await applyOne(endpoint, wishes, { client: patient, now: io.now() });
-      if (endpoint.result === "added") made.set(endpoint, id);
+      const work: Work = { planned: endpoint, wishes, client: patient, now: io.now() };
+      const { id, found } = await (endpoint.here === undefined ? add(work) : change(work, { id: endpoint.here.id }));
+      if (found !== null) left.set(endpoint, found);
+      else if (endpoint.result === "added") made.set(endpoint, id);
       if (++done < endpoints.length) progress.show(`${done} of ${endpoints.length} endpoints`);
     });
-    return made;
+    return { made, left };
   } catch (error) {
     if (!isClientError(error)) throw error;
     const what = `${done} of ${endpoints.length} endpoints are imported: ${error.message}`;
@@ -52,49 +65,106 @@ export async function apply(
   }
 }
 
-interface Doing {
-  readonly client: Pick<Client, "call">;
+interface Work {
+  readonly planned: PlannedEndpoint;
+  readonly wishes: Wishes;
+  readonly client: Pick<Client, "call" | "tagged">;
   readonly now: number;
 }
 
-/** Returns the id of the endpoint. */
-async function applyOne(planned: PlannedEndpoint, { from, enable }: Wishes, doing: Doing): Promise<string> {
-  const { described, uid, here, result, changed } = planned;
-  const { client } = doing;
+interface Done {
+  readonly id: string;
+  /** Null if the plan was done. */
+  readonly found: Compared | null;
+}
+
+/** The parts of a call that name an endpoint. */
+type Named = Pick<Ask, "id" | "query">;
+
+async function add(work: Work): Promise<Done> {
+  const { planned, wishes, client } = work;
+  const { described, uid } = planned;
   const draft = planned.draft!;
-  const whose = { from, id: described.id };
-  if (here === undefined) {
-    const query = { tenant: described.tenant };
-    const made = await client.call("putEndpoint", {
-      id: `uid:${uid}`,
-      query,
-      body: registrationOf(draft, whose, enable),
-    });
-    const { id } = made!;
-    if (draft.secrets.next === null) return id;
-    await bringSecret(id, draft, doing);
-    await client.call("changeEndpoint", { id, body: { metadata: { [MARK]: markFor(whose, draft) } } });
-    return id;
+  const named = { id: `uid:${uid}`, query: { tenant: described.tenant } };
+  const body = registrationOf(draft, { from: wishes.from, id: described.id }, wishes.enable);
+  try {
+    const { id } = (await client.call("putEndpoint", { ...named, body, ifNoneMatch: "*" }))!;
+    if (draft.secrets.next === null) return { id, found: null };
+  } catch (error) {
+    // It may be our own: the answer to a first try may have been lost.
+    if (!isCollision(error)) throw error;
   }
-  const { id } = here;
-  const isOnlyEnabled = result === "kept" || changed.every((name) => name === "enabled");
-  if (!isOnlyEnabled && changed.includes("signing_secret")) await bringSecret(id, draft, doing);
-  const change = isOnlyEnabled ? {} : changeOf(draft, here, markFor(whose, draft));
-  const body = { ...change, ...(changed.includes("enabled") && { enabled: true }) };
-  await client.call("changeEndpoint", { id, body });
-  return id;
+  return change(work, named);
+}
+
+/** The changes that finish an endpoint that we made ourselves. */
+const FINISHING = ["signing_secret", "enabled"];
+/** Somebody who changes it more often than this is a program. */
+const MAX_CHANGES = 5;
+
+/** Does what was planned, unless somebody has changed the endpoint since so that something else would be done. */
+async function change(work: Work, named: Named): Promise<Done> {
+  const { planned, wishes, client } = work;
+  const planable = planned.result === "added" ? FINISHING : planned.changed;
+  let isSecretHere = false;
+  for (let tries = 1; ; tries++) {
+    const { value: here, etag } = await client.tagged("getEndpoint", named);
+    const { id } = here;
+    const found = compared({ ...planned.described, draft: planned.draft }, here, wishes);
+    const fresh = found.changed.filter((name) => !planable.includes(name));
+    if (fresh.length > 0) {
+      const reason = `was changed here in the meantime, so ${fresh.join(", ")} would change too: run it again`;
+      return { id, found: { result: "kept", changed: [], reason } };
+    }
+    const isOther = (found.result === "refused" || found.result === "kept") && found.result !== planned.result;
+    const done = { id, found: isOther ? found : null };
+    if (found.changed.length === 0) return done;
+    const ifMatch = etag ?? undefined;
+    try {
+      if (found.changed.includes("signing_secret") && !isSecretHere) {
+        // Until the end, the mark says that the rotation is the import's own.
+        await client.call("changeEndpoint", { id, body: { metadata: { [MARK]: { secret: "" } } }, ifMatch });
+        await bringSecret(id, here.enabled || found.changed.includes("enabled"), work);
+        isSecretHere = true;
+        tries--;
+        continue;
+      }
+      await client.call("changeEndpoint", { id, body: bodyOf(found, here, work), ifMatch });
+      return done;
+    } catch (error) {
+      if (!isCollision(error) || tries === MAX_CHANGES) throw error;
+    }
+  }
+}
+
+function bodyOf({ changed }: Compared, here: ShownEndpoint, { planned, wishes }: Work): JsonRecord {
+  const draft = planned.draft!;
+  const isEnabling = changed.includes("enabled");
+  const enabled = isEnabling || here.enabled || markOf(here)?.enabled === true;
+  const isOnlyEnabled = changed.every((name) => name === "enabled");
+  const change = isOnlyEnabled
+    ? { metadata: { [MARK]: { enabled } } }
+    : changeOf(draft, here, markFor({ from: wishes.from, id: planned.described.id, enabled }, draft));
+  return { ...change, ...(isEnabling && ENABLED) };
+}
+
+function isCollision(error: unknown): boolean {
+  return isClientError(error) && error.code === "precondition_failed";
 }
 
 const [MINUTE_S, DAY_S, WEEK_S] = [60, 86_400, 7 * 86_400];
 
-/** Makes the other sender's latest secret the next one here, so that for a while both sign. */
-async function bringSecret(id: string, { secrets }: EndpointDraft, { client, now }: Doing): Promise<void> {
-  const { current, next } = secrets;
+/**
+ * Makes the other sender's latest secret the next one here, so that for a while both sign. It takes over at once where
+ * that helps nobody: nothing is sent, or the one signature that fits would be the old secret's.
+ */
+async function bringSecret(id: string, isSending: boolean, { planned, client, now }: Work): Promise<void> {
+  const { current, next, fitsTwo } = planned.draft!.secrets;
   const wanted = next?.secret ?? current;
   const here = await client.call("getSecret", { id });
   if (here.signing_secret === wanted || here.next_signing_secret === wanted) return;
-  const seconds = next === null ? DAY_S : Math.ceil((next.switchesAt - now) / 1000);
-  const overlap_seconds = Math.min(Math.max(seconds, MINUTE_S), WEEK_S);
+  const bySender = () => Math.min(Math.max(Math.ceil((next!.switchesAt - now) / 1000), MINUTE_S), WEEK_S);
+  const overlap_seconds = next !== null ? bySender() : isSending && fitsTwo ? DAY_S : 0;
   await client.call("rotateSecret", { id, body: { secret: wanted, overlap_seconds } });
 }
 
@@ -102,7 +172,7 @@ const MAX_TRIES = 6;
 const [WAIT_MS, MAX_WAIT_MS] = [500, 30_000];
 
 /** Repeats calls that may succeed later, such as while the daemon restarts. All calls of an import can be repeated. */
-class Patient implements Pick<Client, "call"> {
+class Patient implements Pick<Client, "call" | "tagged"> {
   readonly #client: Client;
   readonly #io: Io;
 
@@ -111,15 +181,18 @@ class Patient implements Pick<Client, "call"> {
     this.#io = io;
   }
 
-  call: Client["call"] = async (operation, ask) => {
+  call: Client["call"] = (operation, ask) => this.#patiently(() => this.#client.call(operation, ask));
+  tagged: Client["tagged"] = (operation, ask) => this.#patiently(() => this.#client.tagged(operation, ask));
+
+  async #patiently<T>(once: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#client.call(operation, ask);
+        return await once();
       } catch (error) {
         if (!isClientError(error) || !error.retryable || tries === MAX_TRIES) throw error;
         const asked = error.answered?.retryAfterMs ?? WAIT_MS * 2 ** (tries - 1);
         await this.#io.sleep(Math.min(asked, MAX_WAIT_MS));
       }
     }
-  };
+  }
 }

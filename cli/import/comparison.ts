@@ -21,6 +21,8 @@ export interface ShownEndpoint {
   readonly metadata: JsonRecord;
   readonly format: BodyFormat;
   readonly enabled: boolean;
+  /** Null unless the daemon disabled it. */
+  readonly disabled_reason: string | null;
   readonly secret_switches_at: string | null;
 }
 
@@ -35,6 +37,8 @@ export interface Mark {
   /** Hashes under the signing secret, so that nobody can try values. Empty until the import has brought them over. */
   readonly headers: string;
   readonly secret: string;
+  /** True once it was enabled here. From then on, whoever disables it here means that. */
+  readonly enabled: boolean;
 }
 
 export type Result = "added" | "changed" | "unchanged" | "kept" | "refused";
@@ -67,23 +71,45 @@ export function compared(
     return { result: "refused", changed: [], reason: other };
   }
   const changed = changedFields(draft, here, mark);
-  const enabling = enable && draft.enabled && !here.enabled ? ["enabled"] : [];
-  const isTouched = mark.settings !== hashOf(settingsOf(here, draft.byHand));
-  if (changed.length === 0)
+  const isWished = enable && draft.enabled && !here.enabled;
+  const isDisabledHere = isWished && !overwrite && (mark.enabled || here.disabled_reason !== null);
+  const enabling = isWished && !isDisabledHere ? ["enabled"] : [];
+  const disabled = isDisabledHere ? "was disabled here since it was enabled: --enable --overwrite enables it" : null;
+  if (changed.length === 0) {
+    if (disabled !== null) return { result: "kept", changed: [], reason: disabled };
     return { result: enabling.length > 0 ? "changed" : "unchanged", changed: enabling, reason: null };
-  if (isTouched && !overwrite) {
-    const kept = `was changed here since the last import: ${changed.join(", ")} would be replaced with --overwrite`;
-    return { result: "kept", changed: enabling, reason: kept };
   }
-  if (changed.includes("signing_secret") && here.secret_switches_at !== null && mark.secret !== "")
-    return { result: "kept", changed: enabling, reason: "is rotating its signing secret here: complete that first" };
-  return { result: "changed", changed: [...changed, ...enabling], reason: null };
+  const kept = whyKept(changed, { draft, here, mark, overwrite });
+  if (kept === null) return { result: "changed", changed: [...changed, ...enabling], reason: disabled };
+  // Its receiver would get requests that it cannot verify, or another receiver would get them.
+  const isAstray = changed.includes("signing_secret") || changed.includes("url");
+  const waits = isAstray && enabling.length > 0 ? "it stays disabled until then" : disabled;
+  return {
+    result: "kept",
+    changed: isAstray ? [] : enabling,
+    reason: waits === null ? kept : `${kept}; ${waits}`,
+  };
+}
+
+interface Sides {
+  readonly draft: EndpointDraft;
+  readonly here: ShownEndpoint;
+  readonly mark: Mark;
+  readonly overwrite: boolean;
+}
+
+function whyKept(changed: readonly string[], { draft, here, mark, overwrite }: Sides): string | null {
+  const isTouched = mark.settings !== hashOf(settingsOf(here, draft.byHand));
+  if (isTouched && !overwrite)
+    return `was changed here since the last import: ${changed.join(", ")} would be replaced with --overwrite`;
+  const isRotating = changed.includes("signing_secret") && here.secret_switches_at !== null && mark.secret !== "";
+  return isRotating ? "is rotating its signing secret here: complete that first" : null;
 }
 
 function changedFields(draft: EndpointDraft, here: ShownEndpoint, mark: Mark): string[] {
   const [wanted, now] = [settingsOf(draft), settingsOf(here, draft.byHand)];
   const names = Object.keys(wanted).filter((name) => canonical(wanted[name]) !== canonical(now[name]));
-  const { headers, secret } = markFor({ from: mark.from, id: mark.id }, draft);
+  const { headers, secret } = markFor(mark, draft);
   if (mark.secret !== secret) return [...names, "signing_secret"];
   return mark.headers === headers || names.includes("headers") ? names : [...names, "headers"];
 }
@@ -115,14 +141,21 @@ export function markOf({ metadata }: Pick<ShownEndpoint, "metadata">): Mark | nu
   const mark = metadata[MARK];
   if (!isRecord(mark) || typeof mark.from !== "string" || typeof mark.id !== "string") return null;
   const text = (name: string) => (typeof mark[name] === "string" ? mark[name] : "");
-  return { from: mark.from, id: mark.id, settings: text("settings"), headers: text("headers"), secret: text("secret") };
+  return {
+    from: mark.from,
+    id: mark.id,
+    settings: text("settings"),
+    headers: text("headers"),
+    secret: text("secret"),
+    enabled: mark.enabled === true,
+  };
 }
 
 /**
  * The mark of an endpoint that is done. Its hashes under the secret say no more than a signature does, which also
  * proves a guess.
  */
-export function markFor({ from, id }: Pick<Mark, "from" | "id">, draft: EndpointDraft): Mark {
+export function markFor({ from, id, enabled }: Pick<Mark, "from" | "id" | "enabled">, draft: EndpointDraft): Mark {
   const { current, next } = draft.secrets;
   const key = next?.secret ?? current;
   const under = (text: string) => createHmac("sha256", key).update(text).digest("hex").slice(0, HASH);
@@ -133,6 +166,7 @@ export function markFor({ from, id }: Pick<Mark, "from" | "id">, draft: Endpoint
     settings: hashOf(settingsOf(draft)),
     headers: under(canonical(Object.fromEntries(values))),
     secret: under("signing secret"),
+    enabled,
   };
 }
 

@@ -50,9 +50,10 @@ export function convoyIn(file: JsonRecord, name: string, now: number): Described
     throw usage(`${name} has no "endpoints" and "subscriptions"`, "docs/import.md shows what such a file looks like.");
   const records = recordsIn(file.endpoints);
   const subscriptions = recordsIn(file.subscriptions);
-  const endpoints = records.map((endpoint) => endpointOf(endpoint, subscriptions, now));
+  const scheme = schemeOf(file.project);
+  const endpoints = records.map((endpoint) => endpointOf(endpoint, { subscriptions, scheme, now }));
   const chosen = endpoints.flatMap(({ draft }) => draft?.events ?? []).filter((event) => event !== "*");
-  const { signatures, notes } = signaturesOf(file.project, records);
+  const { signatures, notes } = signaturesOf(scheme, records);
   return {
     types: typesOf(recordsIn(file.event_types), chosen),
     endpoints,
@@ -61,7 +62,13 @@ export function convoyIn(file: JsonRecord, name: string, now: number): Described
   };
 }
 
-function endpointOf(endpoint: JsonRecord, all: readonly JsonRecord[], now: number): DescribedEndpoint {
+interface Around {
+  readonly subscriptions: readonly JsonRecord[];
+  readonly scheme: Scheme;
+  readonly now: number;
+}
+
+function endpointOf(endpoint: JsonRecord, { subscriptions, scheme, now }: Around): DescribedEndpoint {
   const id = String(endpoint.uid);
   const owner = textIn(endpoint, "owner_id");
   const tenant = owner === null || owner === "" ? id : owner;
@@ -69,7 +76,7 @@ function endpointOf(endpoint: JsonRecord, all: readonly JsonRecord[], now: numbe
   return describedEndpoint(whose, (notes): EndpointDraft => {
     if (!isTenant(tenant)) throw new NotImportable("has an owner_id that cannot be the name of a tenant here");
     if (tenant === id) notes.push("has no owner_id, so it is a tenant of its own, with its id as the name");
-    const own = all.filter((subscription) => {
+    const own = subscriptions.filter((subscription) => {
       const { endpoint_metadata: metadata, endpoint_id } = subscription;
       return (isRecord(metadata) ? metadata.uid : endpoint_id) === id;
     });
@@ -84,7 +91,7 @@ function endpointOf(endpoint: JsonRecord, all: readonly JsonRecord[], now: numbe
       rate_per_second: rateOf(endpoint),
       metadata: {},
       format: "data",
-      secrets: secretsOf(endpoint, now, notes),
+      secrets: secretsOf(endpoint, { scheme, now }, notes),
       enabled: endpoint.status === undefined ? endpoint.is_disabled !== true : endpoint.status === "active",
     };
   });
@@ -180,8 +187,11 @@ function secondsOf(text: string): number | null {
   return [...text.matchAll(/(\d+)([hms])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0);
 }
 
-/** The secret without an end is the newest. An advanced signature has room for one that has not ended yet. */
-function secretsOf(endpoint: JsonRecord, now: number, notes: string[]): Secrets {
+/**
+ * The secret without an end is the newest. Convoy's own advanced signature has room for one that has not ended yet; the
+ * template that stands for one in another header has not.
+ */
+function secretsOf(endpoint: JsonRecord, { scheme, now }: Pick<Around, "scheme" | "now">, notes: string[]): Secrets {
   const secrets = recordsIn(endpoint.secrets).map((secret) => ({
     value: textIn(secret, "value") ?? "",
     ends: Date.parse(textIn(secret, "expires_at") ?? ""),
@@ -190,30 +200,43 @@ function secretsOf(endpoint: JsonRecord, now: number, notes: string[]): Secrets 
   if (current === undefined) throw new NotImportable("has no signing secret in what was read");
   const newest = signingSecretOf(current.value);
   const old = secrets.findLast(({ ends }) => ends > now);
-  if (old === undefined) return { current: newest, next: null };
-  if (endpoint.advanced_signatures === true)
-    return { current: signingSecretOf(old.value), next: { secret: newest, switchesAt: old.ends } };
+  const fitsTwo = endpoint.advanced_signatures === true && scheme.isDefault;
+  if (old === undefined) return { current: newest, next: null, fitsTwo };
+  if (fitsTwo) return { current: signingSecretOf(old.value), next: { secret: newest, switchesAt: old.ends }, fitsTwo };
   const until = new Date(old.ends).toISOString();
   notes.push(`is rotating its secret there: its receiver must have the new one; the old one ends ${until}`);
-  return { current: newest, next: null };
+  return { current: newest, next: null, fitsTwo };
 }
 
-/** The project names the header, and the last of its versions the hash. An endpoint chooses simple or advanced. */
-function signaturesOf(
-  project: unknown,
-  endpoints: readonly JsonRecord[],
-): { readonly signatures: readonly SignatureLines[]; readonly notes: readonly string[] } {
+/** The parts of a signature that a project sets. */
+interface Scheme {
+  readonly header: string;
+  readonly hash: string;
+  readonly encoding: string;
+  readonly isDefault: boolean;
+}
+
+/** The project names the header, and the last of its versions the hash. */
+function schemeOf(project: unknown): Scheme {
   const config = isRecord(project) && isRecord(project.config) ? project.config : {};
   const signature = isRecord(config.signature) ? config.signature : {};
   const header = textIn(signature, "header") || "X-Convoy-Signature";
   const version = recordsIn(signature.versions).at(-1) ?? {};
   const hash = (textIn(version, "hash") || "SHA256").toLowerCase();
   const encoding = (textIn(version, "encoding") || "hex").toLowerCase();
+  const isDefault = header.toLowerCase() === "x-convoy-signature" && hash === "sha256" && encoding === "hex";
+  return { header, hash, encoding, isDefault };
+}
+
+/** An endpoint chooses simple or advanced signatures. */
+function signaturesOf(
+  { header, hash, encoding, isDefault }: Scheme,
+  endpoints: readonly JsonRecord[],
+): { readonly signatures: readonly SignatureLines[]; readonly notes: readonly string[] } {
   if (!["sha1", "sha256", "sha512"].includes(hash) || !["hex", "base64"].includes(encoding)) {
     const note = `The project signs with ${hash} in ${encoding}, which no [[signature.also]] can make.`;
     return { signatures: [], notes: [note] };
   }
-  const isDefault = header.toLowerCase() === "x-convoy-signature" && hash === "sha256" && encoding === "hex";
   const custom = [
     'format = "custom"',
     `header = ${JSON.stringify(header)}`,

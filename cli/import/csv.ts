@@ -3,10 +3,12 @@ import { BODY_FORMATS, type BodyFormat, formatNamed } from "../../src/domain/end
 import { DEFAULT_TENANT, isTenant } from "../../src/domain/id.ts";
 import { usage } from "../failure.ts";
 import { oneLine } from "../output/one-line.ts";
+import { hostOf } from "../output/words.ts";
 import {
   type Described,
   describedEndpoint,
   type DescribedEndpoint,
+  isAddress,
   NotImportable,
   signingSecretOf,
 } from "./described.ts";
@@ -48,10 +50,13 @@ export function csvIn(text: string, name: string): Described {
 
 type Cells = { readonly [C in Column]?: string };
 
-/** Without an id, its uid or its URL tells it from the others of its tenant. */
+/**
+ * Without an id, its uid or its host and path tell it from the others of its tenant. The rest of a URL may be secret, and
+ * an id is shown.
+ */
 function endpointOf(cells: Cells, line: number): DescribedEndpoint {
   const given = (column: Column) => cells[column]?.trim() ?? "";
-  const id = given("id") || given("uid") || given("url") || `line ${line}`;
+  const id = given("id") || given("uid") || (isAddress(given("url")) ? hostOf(given("url")) : `line ${line}`);
   const tenant = given("tenant") || DEFAULT_TENANT;
   return describedEndpoint({ id, tenant, url: given("url") }, () => {
     if (!isTenant(tenant)) throw new NotImportable("belongs to a tenant whose name cannot be one here");
@@ -70,7 +75,7 @@ function endpointOf(cells: Cells, line: number): DescribedEndpoint {
       rate_per_second: rateOf(given("rate_per_second")),
       metadata: jsonOf("metadata", given("metadata")) ?? {},
       format: formatOf(given("format")),
-      secrets: { current: signingSecretOf(given("secret")), next: null },
+      secrets: { current: signingSecretOf(given("secret")), next: null, fitsTwo: false },
       enabled: isEnabled(given("enabled")),
     };
   });

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { BodyFormat } from "../../src/domain/endpoints/body-format.ts";
 import { isGuessable, isSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import type { TypeDraft } from "../../src/domain/events/type-import.ts";
+import { withoutNulls } from "./merge-patch.ts";
 
 /** Says why something cannot come over, as the end of a sentence about it. */
 export class NotImportable extends Error {
@@ -67,6 +68,13 @@ export interface Secrets {
   readonly current: string;
   /** Null unless the other sender is rotating it. The instant is in epoch milliseconds. */
   readonly next: { readonly secret: string; readonly switchesAt: number } | null;
+  /** True if the header that its receiver verifies has room for the signatures of two secrets. */
+  readonly fitsTwo: boolean;
+}
+
+/** False for a text that only stands where a URL should. */
+export function isAddress(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }
 
 export type Whose = Pick<DescribedEndpoint, "id" | "tenant" | "url">;
@@ -75,7 +83,9 @@ export type Whose = Pick<DescribedEndpoint, "id" | "tenant" | "url">;
 export function describedEndpoint(whose: Whose, describe: (notes: string[]) => EndpointDraft): DescribedEndpoint {
   const notes: string[] = [];
   try {
-    return { ...whose, draft: describe(notes), reason: null, notes };
+    const draft = describe(notes);
+    // A change would delete what is null, and the next import would find a difference for ever.
+    return { ...whose, draft: { ...draft, metadata: withoutNulls(draft.metadata) }, reason: null, notes };
   } catch (error) {
     if (!(error instanceof NotImportable)) throw error;
     return { ...whose, draft: null, reason: error.message, notes: [] };

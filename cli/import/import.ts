@@ -7,13 +7,13 @@ import { readInputText } from "../files.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { apply, workOf } from "./apply.ts";
+import { type Applied, apply, workOf } from "./apply.ts";
 import type { Wishes } from "./comparison.ts";
 import type { Described } from "./described.ts";
 import type { ForeignApi } from "./foreign-api.ts";
 import type { JsonRecord } from "./record.ts";
-import { type Plan, type PlannedEndpoint, planOf } from "./plan.ts";
-import { sayPlan, signatureSections, summaryOf } from "./text.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { sayPlan, shownUrl, signatureSections, summaryOf } from "./text.ts";
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -162,9 +162,21 @@ async function run(args: SourceArgs, io: Io, { from, read }: Source): Promise<nu
   if (!isShown) {
     await confirm({ facts: [`${summaryOf(plan)}.`], word: "import" }, args, io);
   }
-  const made = isShown ? new Map<PlannedEndpoint, string>() : await apply(plan, wishes, client, io);
-  report({ plan, described, made, args, isShown }, io);
+  const { made, left }: Applied = isShown ? NOTHING : await apply(plan, wishes, client, io);
+  report({ plan: withFound(plan, left), described, made, left, args, isShown }, io);
+  if (left.size > 0) return EXIT.partly_done;
   return args["dry-run"] && refused.length > 0 && !args.skip ? EXIT.answer_is_no : EXIT.ok;
+}
+
+const NOTHING: Applied = { made: new Map(), left: new Map() };
+
+/** The plan as it turned out. */
+function withFound(plan: Plan, left: Applied["left"]): Plan {
+  const turnedOut = plan.endpoints.map((endpoint) => {
+    const found = left.get(endpoint);
+    return found === undefined ? endpoint : { ...endpoint, ...found };
+  });
+  return { ...plan, endpoints: turnedOut };
 }
 
 /** An endpoint's own events are what counts, so types of other tenants come along: there is one catalogue. */
@@ -203,16 +215,18 @@ function someRefused(refused: readonly Refused[], isJson: boolean): Failure {
 interface Outcome {
   readonly plan: Plan;
   readonly described: Described;
-  readonly made: ReadonlyMap<PlannedEndpoint, string>;
+  readonly made: Applied["made"];
+  readonly left: Applied["left"];
   readonly args: WorkArgs;
   readonly isShown: boolean;
 }
 
-function report({ plan, described, made, args, isShown }: Outcome, io: Io): void {
+function report({ plan, described, made, left, args, isShown }: Outcome, io: Io): void {
   const section = signatureSections(plan, described, made);
   if (args.json) return sayJson(io, jsonOf(plan, described, section, args["dry-run"]));
   if (args["dry-run"]) note(io, `${summaryOf(plan) || "There is nothing to import"}. Nothing was done.`);
   else say(io, isShown ? "There is nothing to import." : `Imported: ${summaryOf(plan)}.`);
+  for (const [{ described: one }, { reason }] of left) note(io, `  ${one.id} ${reason ?? "was left as it is"}`);
   if (section !== null) {
     note(io, "So that receivers can go on verifying what they verify now, the configuration needs:");
     for (const line of section.split("\n")) note(io, `  ${line}`);
@@ -223,7 +237,7 @@ function report({ plan, described, made, args, isShown }: Outcome, io: Io): void
 function jsonOf({ types, endpoints }: Plan, { notes }: Described, section: string | null, isDryRun: boolean) {
   return {
     endpoints: endpoints.map(({ described: { tenant, id, url }, result, changed, reason, here, notes: own }) => {
-      return { tenant, id, url, endpoint: here?.id ?? null, result, changed, reason, notes: own };
+      return { tenant, id, url: shownUrl(url), endpoint: here?.id ?? null, result, changed, reason, notes: own };
     }),
     event_types: types.map(({ name, result, changed, reason, notes: own }) => {
       return { name, result, changed, reason, notes: own };

@@ -77,7 +77,7 @@ function endpointsOf(tenant: JsonRecord): DescribedEndpoint[] {
         rate_per_second: null,
         metadata: isRecord(destination.metadata) ? destination.metadata : {},
         format: "data",
-        secrets: { current: secretOf(destination, notes), next: null },
+        secrets: { current: secretOf(destination, notes), next: null, fitsTwo: false },
         enabled: textIn(destination, "disabled_at") === null,
       };
     });

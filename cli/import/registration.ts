@@ -2,13 +2,17 @@
 import { type Mark, MARK, markFor } from "./comparison.ts";
 import type { EndpointDraft } from "./described.ts";
 
+/** A disabled endpoint that was enabled before holds its events: nobody else sends them any more. */
+export const ENABLED = { enabled: true, when_disabled: "hold" } as const;
+
 /**
  * Until the next secret of a rotation is here too, the mark says that the endpoint is not done. While it is disabled,
- * it skips events, because the other sender sends them.
+ * it skips events, because the other sender sends them. Once it is enabled, its events come to us alone.
  */
 export function registrationOf(draft: EndpointDraft, whose: Pick<Mark, "from" | "id">, enable: boolean) {
   const { url, events, filter, description, headers, rate_per_second, metadata, format, secrets } = draft;
-  const mark = markFor(whose, draft);
+  const enabled = enable && draft.enabled;
+  const mark = markFor({ ...whose, enabled }, draft);
   return {
     url,
     events,
@@ -18,8 +22,7 @@ export function registrationOf(draft: EndpointDraft, whose: Pick<Mark, "from" | 
     rate_per_second,
     format,
     metadata: { ...metadata, [MARK]: secrets.next === null ? mark : { ...mark, secret: "" } },
-    when_disabled: "skip",
-    enabled: enable && draft.enabled,
+    ...(enabled ? ENABLED : { enabled, when_disabled: "skip" }),
     secret: secrets.current,
   };
 }

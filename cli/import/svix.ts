@@ -115,7 +115,7 @@ function endpointsOf(application: JsonRecord): DescribedEndpoint[] {
         metadata: isRecord(endpoint.metadata) ? endpoint.metadata : {},
         // Svix signs with the secret of before a rotation for a day, but does not give it out.
         format: "data",
-        secrets: { current: secretOf(endpoint), next: null },
+        secrets: { current: secretOf(endpoint), next: null, fitsTwo: true },
         enabled: endpoint.disabled !== true,
       };
     });

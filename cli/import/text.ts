@@ -3,7 +3,7 @@ import { hostOf, count } from "../output/words.ts";
 import type { Io } from "../io.ts";
 import { say } from "../output/print.ts";
 import { sayTable } from "../output/table.ts";
-import type { Described } from "./described.ts";
+import { type Described, isAddress } from "./described.ts";
 import type { Plan, PlannedEndpoint } from "./plan.ts";
 
 /** Leaves out the rows that have not changed, which would hide the rest. */
@@ -27,7 +27,7 @@ export function sayPlan({ types, endpoints }: Plan, { notes }: Described, io: Io
       ...shown.map(({ described: { tenant, id, url }, result, changed }) => [
         tenant,
         id,
-        hostOf(url),
+        shownUrl(url),
         result,
         changed.join(", ") || "-",
       ]),
@@ -39,6 +39,11 @@ export function sayPlan({ types, endpoints }: Plan, { notes }: Described, io: Io
     );
   }
   if (shown.length > 0) for (const sentence of notes) say(io, sentence);
+}
+
+/** The address of an endpoint, without what may be secret. A text that is no address may be anything. */
+export function shownUrl(url: string): string {
+  return isAddress(url) ? hostOf(url) : "-";
 }
 
 interface Remarks {
@@ -95,7 +100,7 @@ export function signatureSections(
   const groups = signatures
     .map(({ lines, of }) => ({
       lines,
-      rows: endpoints.filter(({ described, draft }) => draft !== null && of?.has(described.id) !== false),
+      rows: endpoints.filter(({ described, result }) => result !== "refused" && of?.has(described.id) !== false),
     }))
     .filter(({ rows }) => rows.length > 0);
   if (groups.length === 0) return null;

@@ -20,12 +20,15 @@ it("a CSV file brings endpoints over with their secrets, and what it refuses is 
     `acme,https://a.example.com/,goal.achieved,${secret},crm`,
     `acme,https://b.example.com/,goal.achieved no.such,${secret},crm`,
     `globex,https://c.example.com/\u001b[31m,*,${secret},`,
+    `globex,https://user:nineteen93@d.example.com/?t=nineteen93,*,${secret},`,
+    `globex,user:nineteen93@e.example.com,*,${secret},`,
   ];
   writeFileSync(file, lines.join("\n"));
   const plan = await run("--dry-run");
   expect(plan.code).toBe(EXIT.answer_is_no);
   expect(plan.out).toMatch(/^ {2}crm has the same id or uid as another one$/m);
-  expect(plan.out + plan.err).not.toMatch(/\u001b|nineteen93/);
+  const asJson = await run("--dry-run", "--json");
+  for (const { out, err } of [plan, asJson]) expect(out + err).not.toMatch(/\u001b|nineteen93/);
   expect((await run("--yes")).code).toBe(EXIT.refused);
   expect((await run("--yes", "--skip", "--enable", "--tenant=acme")).out).toContain("2 endpoints: 1 added, 1 refused");
   const { body } = await daemon.request("GET", "/v1/webhooks/uid:crm/secret?tenant=acme");

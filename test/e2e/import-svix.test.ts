@@ -154,7 +154,7 @@ describe("webhookd import svix", () => {
         rate_per_second: 7,
         headers: { "X-One": "***" },
         enabled: true,
-        when_disabled: "skip",
+        when_disabled: "hold",
         metadata: { plan: "gold", imported: { from: "svix", id: a!.id } },
       },
       {

@@ -32,7 +32,7 @@ describe("a CSV file", () => {
       rate_per_second: 2.5,
       metadata: { n: 1 },
       format: "data",
-      secrets: { current: SECRET, next: null },
+      secrets: { current: SECRET, next: null, fitsTwo: false },
       enabled: false,
     };
     const whose = { id: "17", tenant: "acme", url: draft.url };
@@ -44,10 +44,16 @@ describe("a CSV file", () => {
       `\ufeff${HEAD},description\nhttps://a.example/,*,${SECRET},"One\nline"\n\n,,,\nhttps://b.example/,*,${SECRET},`,
     );
     expect(more).toEqual([]);
-    expect(one).toMatchObject({ id: "https://a.example/", tenant: "default", draft: { description: "One line" } });
+    expect(one).toMatchObject({ id: "a.example/", tenant: "default", draft: { description: "One line" } });
     expect(one!.draft).toMatchObject({ uid: null, enabled: true, rate_per_second: null, filter: null, headers: {} });
     expect(one!.draft).toHaveProperty("format", "envelope");
     expect(two!.url).toBe("https://b.example/");
+  });
+
+  it("names an endpoint without an id by host and path, because the rest of a URL may be secret", () => {
+    const urls = ["https://user:pass@a.example/hook?token=1", "user:pass@b.example", "https://a.example/hook?token=2"];
+    const ids = read([HEAD, ...urls.map((url) => `${url},*,${SECRET}`)].join("\n")).map(({ id }) => id);
+    expect(ids).toEqual(["a.example/hook", "line 3", "a.example/hook"]);
   });
 
   it.each([
