@@ -1,5 +1,5 @@
 /** People change endpoints here between two imports, and between a plan and its end. No import undoes that. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { apply } from "../../cli/import/apply.ts";
@@ -96,6 +96,30 @@ it("somebody else's endpoint that appears under the uid after the plan is left a
   expect(made.size).toBe(0);
   expect(await shown("crm")).toMatchObject({ url: mine.url, metadata: {} });
   expect(await secretOf("crm")).toEqual({ signing_secret: secret });
+});
+
+it("the command says which endpoints it left alone while it waited, and ends with a code of its own", async () => {
+  const { daemon, patch, run, shown } = await begin();
+  const endpoint = svixEndpoint("https://a.example.com/", { uid: "crm" });
+  await run(described(endpoint));
+  const applications = [{ id: "app_1", uid: "acme", endpoints: [{ ...endpoint, description: "changed there" }] }];
+  const file = join(daemon.dir, "svix.json");
+  writeFileSync(file, JSON.stringify({ applications }));
+  class Waiting extends FakeIo {
+    override get stdin() {
+      const ask = async () => {
+        await patch("crm", { url: "https://ours.example.com/" });
+        return "import";
+      };
+      return { ...super.stdin, ask };
+    }
+  }
+  const io = new Waiting({ isTTY: true });
+  const target = ["--url", daemon.url, "--key-file", join(daemon.dir, "admin.key")];
+  expect(await webhookd(io, "import", "svix", "--file", file, ...target)).toBe(EXIT.partly_done);
+  expect(io.out).toContain("Imported: 1 endpoint: 1 kept.");
+  expect(io.err).toContain(`  ${endpoint.id} was changed here since the last import: url, description would be`);
+  expect(await shown("crm")).toMatchObject({ url: "https://ours.example.com/", description: "" });
 });
 
 it("our own endpoint is accepted if the answer to its registration was lost", async () => {
