@@ -1,7 +1,7 @@
 /** Replaces `src/client/exchange.ts` in the page: sends one request to the daemon by fetch, and reads the response. */
 import type { IncomingMessage } from "node:http";
 import { ClientError, refusal } from "../../client/error.ts";
-import type { Asked, Sending, Target } from "../../client/exchange.ts";
+import type { Asked, Exchanged, Sending, Target } from "../../client/exchange.ts";
 import { after, setByDaemon } from "./clock.ts";
 import { clear, slowDown } from "./pace.ts";
 
@@ -13,7 +13,7 @@ export function nameOf(_target: Target): string {
 const MOST_TRIES = 5;
 
 /** Throws a `ClientError`, like the original. A request that was one too many did nothing, so it is sent again. */
-export async function exchange(target: Target, asked: Asked): Promise<string> {
+export async function exchange(target: Target, asked: Asked): Promise<Exchanged> {
   for (let tries = 1; ; tries++) {
     await clear(asked.signal);
     try {
@@ -27,19 +27,22 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
   }
 }
 
-async function exchangeOnce(target: Target, asked: Asked): Promise<string> {
-  const { method, path, body, json, timeoutMs, idempotencyKey } = asked;
+async function exchangeOnce(target: Target, asked: Asked): Promise<Exchanged> {
+  const { method, path, body, json, timeoutMs, idempotencyKey, ifMatch, ifNoneMatch } = asked;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = asked.signal === undefined ? timeout : AbortSignal.any([timeout, asked.signal]);
   const headers = {
     accept: "application/json, text/plain",
     ...(body !== undefined && { "content-type": "application/json" }),
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    ...(ifNoneMatch !== undefined && { "if-none-match": ifNoneMatch }),
   };
   try {
     const response = await open(target, { method, path, headers, signal, ...(body !== undefined && { body }) });
     setByDaemon(response.headers.get("date"));
-    return textOf(target, await answerOf(response), { json });
+    const answer = await answerOf(response);
+    return { text: textOf(target, answer, { json }), etag: answer.etag };
   } catch (error) {
     if (error instanceof ClientError || asked.signal?.aborted) throw error;
     throw notReached(timeout.aborted);
@@ -51,13 +54,15 @@ interface Answer {
   readonly status: number;
   readonly type: string;
   readonly text: string;
+  readonly etag: string | null;
 }
 
 async function answerOf(response: Response): Promise<Answer> {
   const { status, headers } = response;
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   const retryAfterMs = Number.isNaN(seconds) ? undefined : seconds * 1000;
-  return { status, type: headers.get("content-type") ?? "", text: await response.text(), retryAfterMs };
+  const [type, etag] = [headers.get("content-type") ?? "", headers.get("etag")];
+  return { status, type, text: await response.text(), etag, retryAfterMs };
 }
 
 export function textOf(
@@ -120,5 +125,5 @@ export async function send(target: Target, sending: Sending): Promise<IncomingMe
 export async function collect(message: IncomingMessage): Promise<Answer> {
   let text = "";
   for await (const chunk of message as AsyncIterable<string>) text += chunk;
-  return { status: message.statusCode ?? 0, type: message.headers["content-type"] ?? "", text };
+  return { status: message.statusCode ?? 0, type: message.headers["content-type"] ?? "", text, etag: null };
 }
