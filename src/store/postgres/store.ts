@@ -6,7 +6,7 @@ import { StoreRefused } from "../files/refused.ts";
 import type { Store } from "../store.ts";
 import { addKey, PostgresAudit, PostgresKeys } from "./callers/callers.ts";
 import { Counters } from "./statistics/counters.ts";
-import { Database, Outrun, type Queries } from "./engine/database.ts";
+import { Database, type Queries } from "./engine/database.ts";
 import { Pending } from "./deliveries/pending.ts";
 import { Lines } from "./ordering/lines.ts";
 import { PostgresDeliveries } from "./deliveries/deliveries.ts";
@@ -61,9 +61,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const database = new Database(options.url);
   try {
     await database.ready();
-    const begin = () => database.transaction((tx) => tx.script(META));
-    // If several processes start on an empty database, one is refused while another creates the table.
-    await begin().catch((error: unknown) => (error instanceof Outrun ? begin() : Promise.reject(error)));
+    await database.transaction((tx) => tx.script(META));
     // A process with the wrong key must not take a share from those that are running, migrate anything, or stand by in
     // vain.
     await requireKey(database, options);

@@ -35,6 +35,14 @@ async function aStore() {
   return { url, start, ask, meta, makeAnew };
 }
 
+it.skipIf(server === null)("is begun by one of many that start at once, and refuses none of them", async () => {
+  const { url } = await aStore();
+  for (let round = 0; round < 3; round++) {
+    await withClient(url, (client) => client.query("DROP SCHEMA public CASCADE; CREATE SCHEMA public"));
+    await Promise.all(Array.from({ length: 12 }, () => withClient(url, (client) => client.query(META))));
+  }
+});
+
 const SHORT_MS = 2000;
 /** A function that takes longer than a step may, and waits as long as somebody holds the lock. */
 const SLOW = `CREATE FUNCTION slow(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN

@@ -447,8 +447,13 @@ export interface Fill {
 export const STEPS: readonly Step[] = [SCHEMA];
 export const SCHEMA_VERSION = STEPS.length;
 
-/** Created before everything else, because nodes that start together compare its row. */
-export const META = "CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)";
+/**
+ * Created before everything else, because nodes that start together compare its row. Without the lock, PostgreSQL
+ * refuses all but one of them, with several codes, although the table may exist.
+ */
+export const META = `
+  SELECT pg_advisory_xact_lock(hashtext('webhookd meta'));
+  CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)`;
 
 /**
  * Returns the schema that the database has, 0 if it is empty, and the one that is needed. `isNew` is true until the
