@@ -50,6 +50,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/portal/find.test.ts",
   "test/portal/renewal.test.ts",
   "test/portal/settings.test.ts",
+  "test/portal/order.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/store/postgres/served.test.ts",
   "test/package/bundle.test.ts",

@@ -1,5 +1,6 @@
 import type { Attempt, Delivery, Event, EventDelivery } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
+import { formatNamed, sentOwnHeaders } from "../../src/domain/endpoints/body-format.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { atOnceOf, deliveryLines, worstFirst } from "../deliveries/text.ts";
@@ -80,7 +81,8 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
   if (meant === undefined) throw usage("no endpoint chose it: name one with --endpoint ep_…");
   const target = await findEndpoint(meant, client);
   const { url, headers, format } = await client.call("getEndpoint", { id: target });
-  return curlScript({ event: id, endpoint: target, url, sent: bodyOf(answer, format), headers: Object.keys(headers) });
+  const own = sentOwnHeaders(formatNamed(format), Object.keys(headers));
+  return curlScript({ event: id, endpoint: target, url, sent: bodyOf(answer, format), headers: own });
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   type Wishes,
 } from "./comparison.ts";
 import { AT_ONCE, inImports, type Plan, type PlannedEndpoint, TYPES_TIMEOUT_MS } from "./plan.ts";
-import type { JsonRecord } from "./record.ts";
+import type { JsonRecord } from "../../src/domain/json/merge-patch.ts";
 import { ENABLED, registrationOf } from "./registration.ts";
 
 export function workOf({ types, endpoints }: Plan) {

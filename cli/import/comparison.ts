@@ -4,9 +4,8 @@
  */
 import { createHash, createHmac } from "node:crypto";
 import type { BodyFormat } from "../../src/domain/endpoints/body-format.ts";
-import { patchTo } from "./merge-patch.ts";
 import type { DescribedEndpoint, EndpointDraft } from "./described.ts";
-import { isRecord, type JsonRecord } from "./record.ts";
+import { isRecord, type JsonRecord, patchTo } from "../../src/domain/json/merge-patch.ts";
 
 /** An endpoint as the API shows it, with the values of its headers masked. */
 export interface ShownEndpoint {

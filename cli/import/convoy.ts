@@ -17,7 +17,8 @@ import {
   signingSecretOf,
 } from "./described.ts";
 import type { ForeignApi } from "./foreign-api.ts";
-import { amountIn, isRecord, type JsonRecord, recordsIn, textIn, textsIn } from "./record.ts";
+import { isRecord, type JsonRecord } from "../../src/domain/json/merge-patch.ts";
+import { amountIn, recordsIn, textIn, textsIn } from "./record.ts";
 
 const PAGE = "100";
 

@@ -12,7 +12,7 @@ import {
   NotImportable,
   signingSecretOf,
 } from "./described.ts";
-import { isRecord, type JsonRecord } from "./record.ts";
+import { isRecord, type JsonRecord } from "../../src/domain/json/merge-patch.ts";
 
 const REQUIRED = ["url", "events", "secret"] as const;
 const OPTIONAL = [

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { BodyFormat } from "../../src/domain/endpoints/body-format.ts";
 import { isGuessable, isSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import type { TypeDraft } from "../../src/domain/events/type-import.ts";
-import { withoutNulls } from "./merge-patch.ts";
+import { withoutNulls } from "../../src/domain/json/merge-patch.ts";
 
 /** Says why something cannot come over, as the end of a sentence about it. */
 export class NotImportable extends Error {

@@ -4,7 +4,7 @@ import { scanJson } from "../../src/domain/json/json.ts";
 import { placeOf } from "../events/data.ts";
 import { utf8Of } from "../../src/domain/utf8.ts";
 import { usage } from "../failure.ts";
-import { isRecord, type JsonRecord } from "./record.ts";
+import { isRecord, type JsonRecord } from "../../src/domain/json/merge-patch.ts";
 
 const LIMITS = { maxDepth: 100, maxValues: 10_000_000 };
 

@@ -4,7 +4,7 @@ import { readText } from "../files.ts";
 import type { Io } from "../io.ts";
 import { span } from "../output/words.ts";
 import { foreignValue } from "./export-file.ts";
-import { isRecord, type JsonRecord } from "./record.ts";
+import { isRecord, type JsonRecord } from "../../src/domain/json/merge-patch.ts";
 
 const TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;

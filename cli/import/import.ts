@@ -11,7 +11,7 @@ import { type Applied, apply, workOf } from "./apply.ts";
 import type { Wishes } from "./comparison.ts";
 import type { Described } from "./described.ts";
 import type { ForeignApi } from "./foreign-api.ts";
-import type { JsonRecord } from "./record.ts";
+import type { JsonRecord } from "../../src/domain/json/merge-patch.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { sayPlan, shownUrl, signatureSections, summaryOf } from "./text.ts";
 

@@ -14,7 +14,8 @@ import {
   signingSecretOf,
 } from "./described.ts";
 import type { ForeignApi } from "./foreign-api.ts";
-import { isRecord, type JsonRecord, recordsIn, textIn, textsIn } from "./record.ts";
+import { isRecord, type JsonRecord } from "../../src/domain/json/merge-patch.ts";
+import { recordsIn, textIn, textsIn } from "./record.ts";
 
 const PAGE = "100";
 const AT_ONCE = 4;

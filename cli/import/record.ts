@@ -1,10 +1,5 @@
 /** Reads the fields of another sender's records, which may be of any type. */
-
-export type JsonRecord = Readonly<Record<string, unknown>>;
-
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isRecord, type JsonRecord } from "../../src/domain/json/merge-patch.ts";
 
 export function recordsIn(value: unknown): readonly JsonRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];

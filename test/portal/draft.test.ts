@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mergePatch } from "../../src/api/endpoints/metadata.ts";
+import { mergePatch } from "../../src/domain/json/merge-patch.ts";
 import type { Endpoint } from "../../src/client/operations.ts";
 import { bodyOf, draftOf, EMPTY } from "../../src/portal/endpoints/draft.ts";
 import { metadataFault, metadataPatch, metadataText } from "../../src/portal/endpoints/metadata.ts";

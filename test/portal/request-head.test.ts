@@ -19,4 +19,17 @@ describe("the head of a request", () => {
     expect(head({ isStandard: true })).toContain("webhook-signature");
     expect(head({ endpoint: { ...endpoint, signatures: ["hmac", "ed25519"] } })).toContain("webhook-signature");
   });
+
+  it("has the endpoint's own headers, without those that its format sets itself", () => {
+    const own = { ...endpoint, headers: { "CE-Id": "***", "X-Team": "***" } };
+    expect(head({ endpoint: { ...own, format: "envelope" } })).toMatch(/^CE-Id: /m);
+    const binary = head({ endpoint: { ...own, format: "cloudevents_binary" } });
+    expect(binary).not.toMatch(/^CE-Id: /m);
+    expect(binary).toMatch(/^X-Team: /m);
+  });
+
+  it("has the number of an event that is delivered in order", () => {
+    expect(head({ delivery: { ...delivery, sequence: 7 } })).toMatch(/^webhook-sequence: 7$/m);
+    expect(head({})).not.toContain("webhook-sequence");
+  });
 });

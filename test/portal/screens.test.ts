@@ -86,6 +86,16 @@ const MORE: readonly Screen[] = [
     shows: "Requests at once",
   },
   {
+    name: "format and order",
+    title: "",
+    path: ({ endpoint }) => `${endpoint}/edit`,
+    async act(page) {
+      await page.getByText("Format of the body, order of events").click();
+      await page.getByLabel("Order of events").selectOption("by_key");
+    },
+    shows: "If an event has failed for good",
+  },
+  {
     name: "what it missed",
     title: "",
     path: ({ endpoint }) => `${endpoint}/replays`,

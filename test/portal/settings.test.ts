@@ -56,15 +56,23 @@ describe.skipIf(!hasChromium)("a customer", () => {
   });
 
   it("begins a form with what was saved last, also if the daemon takes long to answer", async () => {
-    await page.route(`**/v1/webhooks/${id}`, async (route) => {
-      // The page behind the form is still the one from before the change.
-      if (route.request().method() === "GET") await new Promise((resolve) => setTimeout(resolve, 700));
-      await route.continue();
-    });
+    // The page behind the form is the one from before the change until the daemon answers.
+    const answers = Promise.withResolvers<void>();
     await page.getByRole("link", { name: "Edit" }).click();
     await page.getByLabel("Description").fill("Ledger");
+    await page.route(`**/v1/webhooks/${id}`, async (route) => {
+      if (route.request().method() === "GET") await answers.promise;
+      await route.continue();
+    });
     await button("Save").click();
     await page.getByRole("link", { name: "Edit" }).click();
+    await page
+      .getByRole("heading", { name: "Edit the endpoint" })
+      .or(page.getByRole("status", { name: "Loading" }))
+      .waitFor();
+    expect(await page.getByLabel("Description").count(), "the form waits for the answer").toBe(0);
+    answers.resolve();
+    await page.getByLabel("Description").waitFor();
     expect(await page.getByLabel("Description").inputValue()).toBe("Ledger");
     await page.unrouteAll({ behavior: "wait" });
     await page.getByRole("link", { name: "Cancel" }).click();

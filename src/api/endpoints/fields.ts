@@ -17,6 +17,7 @@ import { AFTER_FAILURE, ORDERINGS } from "../../domain/deliveries/ordering.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { FILTER_LIMITS, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import { patternFault } from "../../domain/events/pattern.ts";
+import { mergePatch } from "../../domain/json/merge-patch.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, wholeDetail, type UrlPolicy } from "../../domain/network/url.ts";
 import { type JsonObject, unknownType } from "../pipeline/body.ts";
@@ -34,7 +35,7 @@ import {
   titled,
 } from "../pipeline/shapes.ts";
 import { headers, mergeHeaders } from "./headers.ts";
-import { mergePatch, metadata } from "./metadata.ts";
+import { metadata } from "./metadata.ts";
 
 /** Shown in place of a header's value. */
 export const MASKED = "***";

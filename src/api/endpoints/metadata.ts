@@ -1,6 +1,5 @@
-/** Metadata is a JSON object that the owner of an endpoint may store. This file reads it and merges changes into it. */
+/** Metadata is a JSON object that the owner of an endpoint may store. */
 import * as v from "valibot";
-import type { JsonObject } from "../pipeline/body.ts";
 import { anObject } from "../pipeline/shapes.ts";
 
 const MAX_METADATA_BYTES = 4096;
@@ -22,23 +21,4 @@ export function metadata() {
 function keepsNumbers(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(keepsNumbers);
   return typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-}
-
-/**
- * Merges as in RFC 7396: null removes a member, an object is merged into the existing one, and any other value replaces
- * it.
- */
-export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
-  // Use a map, because `__proto__` is an ordinary key here.
-  const merged = new Map(Object.entries(target));
-  for (const [name, value] of Object.entries(patch)) {
-    const before = merged.get(name);
-    if (value === null) merged.delete(name);
-    else merged.set(name, isObject(value) ? mergePatch(isObject(before) ? before : {}, value) : value);
-  }
-  return Object.fromEntries(merged);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,9 +4,9 @@
  */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
-import { idPattern, isTenant, DEFAULT_TENANT, EVERY_TENANT } from "../../domain/id.ts";
-import { nearest } from "../../domain/nearest.ts";
+import { idPattern, isTenant, EVERY_TENANT } from "../../domain/id.ts";
 import { PORTAL_SCOPES, type PortalScope } from "../../domain/caller.ts";
+import { isOwnTenant, newTenantFault } from "../../domain/tenant.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { createdBefore, newToken } from "../daemon/keys.ts";
 import type { ApiParts } from "../parts.ts";
@@ -292,17 +292,12 @@ const MOST_COMPARED = 100;
 
 /** A link to a mistyped tenant would open an empty page. Throws `validation_failed`. */
 async function requireTenant({ store, shares, clock }: ApiParts, principal: Principal, tenant: string): Promise<void> {
-  const isNamed = principal.tenant === tenant || tenant === EVERY_TENANT || tenant === DEFAULT_TENANT;
-  if (isNamed || shares.has(tenant) || (await store.reads.unknownName(null, { tenant })) === null) return;
-  const known = { tenant: null, limit: MOST_COMPARED, order: "oldest", since: clock.now() } as const;
-  const { data } = await store.reads.listTenants(known);
-  const near = nearest(
-    tenant,
-    data.map(({ name }) => name),
-  );
-  const meant = near === null ? "" : `; did you mean ${near}?`;
-  const detail = `has had no endpoint, event or key of its own, so send new_tenant: true too if it is a new customer${meant}`;
-  throw validationFailed([{ pointer: "/tenant", code: "unknown_tenant", detail }]);
+  if (isOwnTenant(tenant, principal.tenant) || shares.has(tenant)) return;
+  if ((await store.reads.unknownName(null, { tenant })) === null) return;
+  const asked = { tenant: null, limit: MOST_COMPARED, order: "oldest", since: clock.now() } as const;
+  const { data } = await store.reads.listTenants(asked);
+  const known = data.map(({ name }) => name);
+  throw validationFailed([{ pointer: "/tenant", code: "unknown_tenant", detail: newTenantFault(tenant, known) }]);
 }
 
 /** Throws `validation_failed` if one of the endpoints does not exist or belongs to another tenant. */

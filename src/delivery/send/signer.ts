@@ -1,8 +1,8 @@
 /** Builds the signed request of an attempt. */
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import {
-  BINARY_HEADERS,
   bodyIn,
+  sentOwnHeaders,
   shapeOf,
   type BodyFormat,
   type BodyShape,
@@ -62,10 +62,10 @@ export class Signer {
     this.#userAgent = `webhookd/${options.version}`;
     const also = options.also.filter((one) => isFor(one, target));
     this.#also = also.map(({ format }) => furtherSigner(format, target));
-    // An endpoint may have been given a header before the operator made it a signature's, or may have chosen the format.
+    // An endpoint may have been given a header before the operator made it a signature's.
     const taken = new Set<string>(also.flatMap(headerNames));
-    if (target.format === "cloudevents_binary") for (const name of BINARY_HEADERS) taken.add(name);
-    const own = Object.entries(target.headers).filter(([name]) => !taken.has(name.toLowerCase()));
+    const sent = new Set(sentOwnHeaders(target.format, Object.keys(target.headers)));
+    const own = Object.entries(target.headers).filter(([name]) => sent.has(name) && !taken.has(name.toLowerCase()));
     this.#ownHeaders = own.filter(isSendable).flat();
   }
 

@@ -54,6 +54,16 @@ export function shapeOf(format: BodyFormat, { id, type, createdAt, tenant }: Eve
 /** The headers of the binary mode. `content-type` takes the place of `datacontenttype`. */
 export const BINARY_HEADERS = ["ce-specversion", "ce-id", "ce-source", "ce-type", "ce-time"] as const;
 
+/**
+ * Returns those of the endpoint's own headers that are sent. An endpoint may have been given one before it chose a format
+ * that sets the header itself.
+ */
+export function sentOwnHeaders(format: BodyFormat | null, names: readonly string[]): readonly string[] {
+  if (format !== "cloudevents_binary") return names;
+  const taken: ReadonlySet<string> = new Set(BINARY_HEADERS);
+  return names.filter((name) => !taken.has(name.toLowerCase()));
+}
+
 /** Returns a URI reference, as `source` must be. With the id it names the event, everywhere. */
 function sourceOf(tenant: string): string {
   return `/tenants/${tenant}`;

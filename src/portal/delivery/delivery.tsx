@@ -18,7 +18,7 @@ import { AttemptRow } from "./attempt.tsx";
 import { curlOf } from "./curl.ts";
 import { type NoBody, sentBody } from "./envelope.ts";
 import { Ladder } from "./ladder.tsx";
-import { headOf } from "./request-head.ts";
+import { headOf, ownHeadersOf } from "./request-head.ts";
 import { toneOf, wordOf } from "./words.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
@@ -282,6 +282,12 @@ interface RequestProps {
   readonly sent: Sent;
 }
 
+/** No attempt records the settings that it was made with. */
+function isChangedSince(endpoint: Endpoint | undefined, attempt: Attempt | undefined): boolean {
+  if (endpoint === undefined || attempt === undefined) return false;
+  return Date.parse(endpoint.updated_at) > Date.parse(attempt.started_at);
+}
+
 function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }: RequestProps) {
   const { portal } = useSession();
   const maySecrets = useCan("secrets");
@@ -290,7 +296,7 @@ function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }
   if (answer === undefined) return <Loading lines={6} />;
   const sent = sentBody(answer, endpoint?.format);
   if (typeof sent === "string") return <p className="quiet">{NO_BODY[sent]}</p>;
-  const own = Object.keys(endpoint?.headers ?? {});
+  const own = ownHeadersOf(endpoint);
   const curl = async () => {
     const secret = maySecrets ? (await call("getSecret", { id: delivery.endpoint })).signing_secret : undefined;
     const { event } = delivery;
@@ -298,6 +304,14 @@ function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }
   };
   return (
     <>
+      {isChangedSince(endpoint, attempt) && (
+        <p className="alert wait">
+          <span>
+            The endpoint was changed after this attempt. If its format or its headers are among the changes, the attempt
+            was sent with the earlier ones. Below is what is sent now.
+          </span>
+        </p>
+      )}
       <p className="label">Request line and main headers</p>
       <Code
         text={headOf({

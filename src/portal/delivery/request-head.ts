@@ -1,7 +1,13 @@
 /** Writes the line and the headers of a request. Whatever differs from attempt to attempt is described, and not made up. */
 import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
+import { formatNamed, sentOwnHeaders } from "../../domain/endpoints/body-format.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import type { SentBody } from "./envelope.ts";
+
+/** The names of the endpoint's own headers that are sent. Their values are never shown. */
+export function ownHeadersOf(endpoint: Endpoint | undefined): readonly string[] {
+  return endpoint === undefined ? [] : sentOwnHeaders(formatNamed(endpoint.format), Object.keys(endpoint.headers));
+}
 
 interface Sent {
   readonly delivery: Delivery;
@@ -32,7 +38,8 @@ export function headOf({ delivery, endpoint, sent, attempt, header, isStandard }
     ...sent.headers.map(([name, value]) => `${name}: ${value}`),
     `x-webhookd-delivery: ${delivery.id}`,
     `x-webhookd-attempt: ${attempt?.number ?? "(the number of the attempt)"}`,
+    ...(delivery.sequence ? [`webhook-sequence: ${delivery.sequence}`] : []),
     ...(delivery.test ? ["x-webhookd-test: 1"] : []),
-    ...Object.keys(endpoint?.headers ?? {}).map((name) => `${name}: (your own value)`),
+    ...ownHeadersOf(endpoint).map((name) => `${name}: (your own value)`),
   ].join("\n");
 }

@@ -5,6 +5,8 @@ import type { EndpointWithHealth } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { Deliveries } from "../deliveries/deliveries.tsx";
 import { Activity } from "./activity.tsx";
+import { EMPTY } from "../endpoints/draft.ts";
+import { FORMATS, ORDERINGS } from "../endpoints/sending-field.tsx";
 import { shortUrl, standingWords } from "../endpoints/standing.ts";
 import { filterText } from "../filter/reasons.ts";
 import { Copy } from "../parts/code.tsx";
@@ -19,6 +21,7 @@ import { useCan, useRead } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { Verify } from "../verify/verify.tsx";
 import { FailureNote } from "./failure-note.tsx";
+import { HeldKey } from "./held-key.tsx";
 import { Switching } from "./switching.tsx";
 import { TestEvent } from "./test-event.tsx";
 
@@ -42,6 +45,7 @@ export function EndpointScreen({ id, tab }: { id: string; tab: string | undefine
       <Back />
       <Head endpoint={value} />
       <FailureNote endpoint={value} />
+      <HeldKey endpoint={value} />
       <Activity endpoint={id} />
       <Parts endpoint={value} tab={TABS.find((one) => one === tab) ?? "deliveries"} />
     </>
@@ -127,6 +131,18 @@ function Facts({ endpoint }: { endpoint: EndpointWithHealth }) {
         </div>
       )}
       <Limits endpoint={endpoint} />
+      {endpoint.format !== EMPTY.format && (
+        <div>
+          <dt>Format</dt>
+          <dd>{FORMATS[endpoint.format]?.[0] ?? endpoint.format}</dd>
+        </div>
+      )}
+      {endpoint.ordering !== EMPTY.ordering && (
+        <div>
+          <dt>Order</dt>
+          <dd>{ORDERINGS[endpoint.ordering]?.[0] ?? endpoint.ordering}</dd>
+        </div>
+      )}
       {uid !== null && (
         <div>
           <dt>Your own id</dt>

@@ -26,6 +26,9 @@ export interface Draft {
   readonly uid: string;
   /** JSON. Empty for none. */
   readonly metadata: string;
+  readonly format: Endpoint["format"];
+  readonly ordering: Endpoint["ordering"];
+  readonly afterFailure: Endpoint["after_failure"];
 }
 
 export const EMPTY: Draft = {
@@ -39,6 +42,9 @@ export const EMPTY: Draft = {
   atOnce: "",
   uid: "",
   metadata: "",
+  format: "envelope",
+  ordering: "none",
+  afterFailure: "continue",
 };
 
 export function draftOf(endpoint: Endpoint): Draft {
@@ -55,6 +61,9 @@ export function draftOf(endpoint: Endpoint): Draft {
     atOnce: String(endpoint.max_in_flight ?? ""),
     uid: uid ?? "",
     metadata: metadataText(metadata),
+    format: endpoint.format,
+    ordering: endpoint.ordering,
+    afterFailure: endpoint.after_failure,
   };
 }
 
@@ -89,9 +98,20 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
   };
 }
 
-type More = Pick<Endpoint, "rate_per_second" | "max_in_flight" | "uid" | "metadata">;
+type More = Pick<
+  Endpoint,
+  "rate_per_second" | "max_in_flight" | "uid" | "metadata" | "format" | "ordering" | "after_failure"
+>;
 
-const NOTHING_MORE: More = { rate_per_second: null, max_in_flight: null, uid: null, metadata: {} };
+const NOTHING_MORE: More = {
+  rate_per_second: null,
+  max_in_flight: null,
+  uid: null,
+  metadata: {},
+  format: EMPTY.format,
+  ordering: EMPTY.ordering,
+  after_failure: EMPTY.afterFailure,
+};
 
 function moreOf(draft: Draft, before: More): object {
   const rate = numberOf(draft.rate);
@@ -103,6 +123,9 @@ function moreOf(draft: Draft, before: More): object {
     ...(atOnce !== before.max_in_flight && { max_in_flight: atOnce }),
     ...(uid !== before.uid && { uid }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(draft.format !== before.format && { format: draft.format }),
+    ...(draft.ordering !== before.ordering && { ordering: draft.ordering }),
+    ...(draft.afterFailure !== before.after_failure && { after_failure: draft.afterFailure }),
   };
 }
 

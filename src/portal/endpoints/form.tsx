@@ -18,6 +18,7 @@ import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
 import { HeadersField } from "./headers-field.tsx";
 import { metadataFault } from "./metadata.ts";
 import { MoreField } from "./more-field.tsx";
+import { SendingField } from "./sending-field.tsx";
 import { SignaturesField } from "./signatures-field.tsx";
 import { TextField } from "./text-field.tsx";
 import { TypesField } from "./types-field.tsx";
@@ -179,6 +180,7 @@ function Fields({ draft, first, reading, isTried, fault, change }: FieldsProps) 
         }
         change={change}
       />
+      <SendingField draft={draft} refused={(name) => refused(`/${name}`)} change={change} />
     </>
   );
 }
@@ -195,6 +197,9 @@ const OWN = [
   "/max_in_flight",
   "/uid",
   "/metadata",
+  "/format",
+  "/ordering",
+  "/after_failure",
 ];
 
 function Ending({ act, word, cancel }: Pick<FormProps, "word" | "cancel"> & { readonly act: Act }) {

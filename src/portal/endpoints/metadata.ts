@@ -1,8 +1,7 @@
 /** The metadata of an endpoint while a person types it: the text of a JSON object. */
+import { hasNull, isRecord, type JsonRecord, patchTo } from "../../domain/json/merge-patch.ts";
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
-export function metadataText(metadata: JsonObject): string {
+export function metadataText(metadata: JsonRecord): string {
   return Object.keys(metadata).length === 0 ? "" : JSON.stringify(metadata, null, 2);
 }
 
@@ -10,13 +9,13 @@ export function metadataText(metadata: JsonObject): string {
 export function metadataFault(text: string): string | undefined {
   const value = valueOf(text);
   if (value === undefined) return "This is not JSON. Check the quotes, commas and brackets.";
-  if (!isObject(value)) return 'This must be a JSON object, such as {"team": "billing"}.';
+  if (!isRecord(value)) return 'This must be a JSON object, such as {"team": "billing"}.';
   return hasNull(value) ? "A member cannot be null here. Leave it out instead." : undefined;
 }
 
-/** Returns the merge patch (RFC 7396) that turns `before` into the text, which has no fault. */
-export function metadataPatch(before: JsonObject, text: string): JsonObject {
-  return patchOf(before, valueOf(text) as JsonObject);
+/** Returns the merge patch that turns `before` into the text, which has no fault. */
+export function metadataPatch(before: JsonRecord, text: string): JsonRecord {
+  return patchTo(before, valueOf(text) as JsonRecord);
 }
 
 function valueOf(text: string): unknown {
@@ -26,23 +25,4 @@ function valueOf(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function patchOf(before: JsonObject, after: JsonObject): JsonObject {
-  const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
-  const changed = Object.entries(after).flatMap(([name, value]) => {
-    const known = Object.hasOwn(before, name) ? before[name] : undefined;
-    if (JSON.stringify(known) === JSON.stringify(value)) return [];
-    return [[name, isObject(value) && isObject(known) ? patchOf(known, value) : value] as const];
-  });
-  return Object.fromEntries([...removed.map((name) => [name, null] as const), ...changed]);
-}
-
-/** A merge patch takes null for the removal of a member. An array is replaced as a whole, so it may contain null. */
-function hasNull(value: JsonObject): boolean {
-  return Object.values(value).some((one) => one === null || (isObject(one) && hasNull(one)));
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

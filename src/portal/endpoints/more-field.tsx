@@ -1,60 +1,77 @@
 /** The settings that few endpoints need: limits, a name of the customer's own, and metadata. */
-import { useState } from "react";
+import { type ComponentProps, useState } from "react";
 import { useSession } from "../session/session.ts";
 import type { Draft } from "./draft.ts";
 import { TextField } from "./text-field.tsx";
 
-type More = Pick<Draft, "rate" | "atOnce" | "uid" | "metadata">;
+type Line = "rate" | "atOnce" | "uid";
+type More = Pick<Draft, Line | "metadata">;
+type Named = "rate_per_second" | "max_in_flight" | "uid" | "metadata";
 
 interface Props {
   readonly draft: More;
   /** Returns what is wrong with the field that the API calls so. */
-  readonly refused: (name: "rate_per_second" | "max_in_flight" | "uid" | "metadata") => string | undefined;
+  readonly refused: (name: Named) => string | undefined;
   readonly change: (part: Partial<More>) => void;
 }
 
-export function MoreField({ draft: { rate, atOnce, uid, metadata }, refused, change }: Props) {
-  const [isOpen, setOpen] = useState([rate, atOnce, uid, metadata].some((text) => text !== ""));
+interface Field extends Pick<ComponentProps<typeof TextField>, "id" | "label" | "help" | "inputMode" | "maxLength"> {
+  readonly part: Line;
+  /** The name of the field in the API. */
+  readonly name: Named;
+  /** True if a link for some endpoints cannot change it. */
+  readonly isOfAll?: boolean;
+}
+
+const FIELDS: readonly Field[] = [
+  {
+    part: "rate",
+    name: "rate_per_second",
+    id: "rate",
+    label: "Requests per second",
+    inputMode: "decimal",
+    help: "At most this many requests start in a second. Without a number there is no limit.",
+  },
+  {
+    part: "atOnce",
+    name: "max_in_flight",
+    id: "at-once",
+    label: "Requests at once",
+    inputMode: "numeric",
+    help: "At most this many requests wait for your answer at a time. Without a number, it depends on how fast your receiver answers.",
+  },
+  {
+    part: "uid",
+    name: "uid",
+    id: "uid",
+    label: "Your own id",
+    maxLength: 64,
+    help: "Your programs can use it in place of our id. No two of your endpoints can have the same.",
+    isOfAll: true,
+  },
+];
+
+export function MoreField({ draft, refused, change }: Props) {
+  const [isOpen, setOpen] = useState(FIELDS.some(({ part }) => draft[part] !== "") || draft.metadata !== "");
   const isForSome = useSession().portal.endpoints !== null;
   const wrong = refused("metadata");
-  const isWrong = [wrong, refused("rate_per_second"), refused("max_in_flight"), refused("uid")].some(Boolean);
+  const isWrong = wrong !== undefined || FIELDS.some(({ name }) => refused(name) !== undefined);
   return (
     <details className="field" open={isOpen || isWrong} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Limits, an id of your own, metadata</summary>
       <div className="stack">
-        <TextField
-          id="rate"
-          label="Requests per second"
-          inputMode="decimal"
-          text={rate}
-          refusal={refused("rate_per_second")}
-          help="At most this many requests start in a second. Without a number there is no limit."
-          change={(text) => change({ rate: text })}
-        />
-        <TextField
-          id="at-once"
-          label="Requests at once"
-          inputMode="numeric"
-          text={atOnce}
-          refusal={refused("max_in_flight")}
-          help="At most this many requests wait for your answer at a time. Without a number, it depends on how fast your receiver answers."
-          change={(text) => change({ atOnce: text })}
-        />
-        <TextField
-          id="uid"
-          label="Your own id"
-          maxLength={64}
-          readOnly={isForSome}
-          text={uid}
-          refusal={refused("uid")}
-          help={
-            isForSome
-              ? "This link is for some endpoints only, so it cannot change this."
-              : "Your programs can use it in place of our id. No two of your endpoints can have the same."
-          }
-          change={(text) => change({ uid: text })}
-        />
-        <MetadataField text={metadata} wrong={wrong} change={(text) => change({ metadata: text })} />
+        {FIELDS.map(({ part, name, help, isOfAll = false, ...field }) => (
+          <TextField
+            key={part}
+            {...field}
+            readOnly={isOfAll && isForSome}
+            text={draft[part]}
+            refusal={refused(name)}
+            help={isOfAll && isForSome ? "This link is for some endpoints only, so it cannot change this." : help}
+            change={(text) => change({ [part]: text })}
+          />
+        ))}
+        <MetadataField text={draft.metadata} wrong={wrong} change={(text) => change({ metadata: text })} />
       </div>
     </details>
   );

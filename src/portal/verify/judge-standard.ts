@@ -19,6 +19,8 @@ export function isStandard(given: string): boolean {
 
 export interface Request {
   readonly body: string;
+  /** The event's id. Without it, the id is taken from the body. */
+  readonly id?: string | undefined;
   /** The value of `webhook-timestamp`. Empty if it was not given. */
   readonly timestamp: string;
   /** The seconds at which attempts of this request began, if known. */
@@ -45,7 +47,7 @@ export async function judgeStandard(request: Request, given: string): Promise<Ve
   const entries = (await Promise.all(texts.map((text) => entriesOf(text, request)))).flat();
   if (entries.length === 0)
     return no("This browser cannot check Ed25519.", "Use a newer browser, or the code for your language.");
-  const id = /"id"\s*:\s*"([^"]+)"/.exec(body)?.[1];
+  const id = request.id ?? /"id"\s*:\s*"([^"]+)"/.exec(body)?.[1];
   if (id === undefined) return no("The body has no id.", "Paste the whole body, which begins with the event's id.");
   const stamps = stampsOf(request);
   if (stamps.length === 0) return withoutTimestamp;

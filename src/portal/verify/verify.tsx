@@ -1,6 +1,7 @@
 /** Shows how a receiver verifies requests, and finds out why a signature does not match. */
 import { useState } from "react";
 import type { Delivery, Endpoint, SigningKeys, SigningSecrets } from "../../client/operations.ts";
+import { BODY_FORMATS } from "../../domain/endpoints/body-format.ts";
 import { type NoBody, sentBody } from "../delivery/envelope.ts";
 import { Button } from "../parts/button.tsx";
 import { useAct } from "../parts/act.ts";
@@ -137,24 +138,52 @@ function useJudge({ id, tenant, format }: Endpoint) {
   const ask = useTenantAsk(tenant);
   return async (typed: Typed, delivery: Delivery | undefined): Promise<Verdict> => {
     const { signature } = typed;
-    const sent = delivery && sentBody(await client.text("getEvent", { id: delivery.event }), format);
+    const answer = delivery && (await client.text("getEvent", { id: delivery.event }));
+    const sent = answer === undefined ? typed : sentBody(answer, format);
     if (typeof sent === "string") return NO_BODY[sent];
-    const body = sent?.body ?? typed.body;
     const given: Named = { name: "with the secret you pasted", key: typed.secret.trim() };
     const needsSecret = !onlyByPublicKey(signature);
     const secrets = !needsSecret ? [] : maySecrets ? secretsOf(await call("getSecret", { id })) : [given];
-    if (!isStandard(signature)) return judge(body, signature, secrets, portal.signature_header);
+    const judged = isStandard(signature)
+      ? await standardJudge({ typed, delivery, secrets })
+      : (body: string) => judge(body, signature, secrets, portal.signature_header);
+    const verdict = await judged(sent.body);
+    if (verdict.matches || answer === undefined) return verdict;
+    return (await byEarlierFormat(answer, format, judged)) ?? verdict;
+  };
+
+  async function standardJudge({ typed, delivery, secrets }: StandardAsked) {
     const attempts =
       delivery === undefined ? [] : (await client.call("listDeliveryAttempts", { id: delivery.id })).data;
     const request = {
-      body,
+      id: delivery?.event,
       timestamp: typed.timestamp.trim(),
       attempts: attempts.map(({ started_at: at }) => Math.floor(Date.parse(at) / 1000)),
       secrets,
       publicKeys: publicKeysOf(await client.call("getSigningKeys", ask)),
     };
-    return judgeStandard(request, signature);
-  };
+    return (body: string) => judgeStandard({ ...request, body }, typed.signature);
+  }
+}
+
+interface StandardAsked {
+  readonly typed: Typed;
+  readonly delivery: Delivery | undefined;
+  readonly secrets: readonly Named[];
+}
+
+/** The endpoint may have had another format when the request was sent. */
+async function byEarlierFormat(
+  answer: string,
+  now: Endpoint["format"],
+  judged: (body: string) => Promise<Verdict>,
+): Promise<Verdict | null> {
+  for (const format of BODY_FORMATS) {
+    const sent = sentBody(answer, format);
+    const verdict = format === now || typeof sent === "string" ? null : await judged(sent.body);
+    if (verdict?.matches) return { matches: true, by: `${verdict.by}, in the format that this endpoint had before` };
+  }
+  return null;
 }
 
 interface WhichProps {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mergePatch } from "../../../src/api/endpoints/metadata.ts";
-import type { JsonObject } from "../../../src/api/pipeline/body.ts";
+import { type JsonRecord as JsonObject, mergePatch } from "../../src/domain/json/merge-patch.ts";
 
 /** The objects of RFC 7396, Appendix A. */
 const CASES: [JsonObject, JsonObject, JsonObject][] = [
