@@ -1,4 +1,6 @@
 /** Converts flags about an endpoint into the fields of a registration or change. */
+import { AFTER_FAILURE, ORDERINGS } from "../../src/domain/deliveries/ordering.ts";
+import { BODY_FORMATS } from "../../src/domain/endpoints/body-format.ts";
 import type { ArgsOf } from "../command.ts";
 import { usage } from "../failure.ts";
 import { readInputText } from "../files.ts";
@@ -30,17 +32,17 @@ export const SETTINGS = {
   },
   ordering: {
     type: "enum",
-    options: ["none", "by_key"],
+    options: [...ORDERINGS],
     description: "Whether the events of an ordering key are sent one after another",
   },
   "after-failure": {
     type: "enum",
-    options: ["continue", "hold"],
+    options: [...AFTER_FAILURE],
     description: "Whether the next event of a key follows a failed one, or waits for a replay or a cancel",
   },
   format: {
     type: "enum",
-    options: ["envelope", "cloudevents", "cloudevents_binary", "data"],
+    options: [...BODY_FORMATS],
     description: "The body that is sent: the envelope, a CloudEvent in structured or binary mode, or the data alone",
   },
   signatures: {

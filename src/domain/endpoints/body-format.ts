@@ -2,6 +2,7 @@
  * The body of a request, in the format that its endpoint chose: the envelope, a CloudEvent (spec 1.0.2, in the structured
  * or the binary mode of its HTTP binding), or the data alone. The signatures cover the result.
  */
+import { ENVELOPE_END, envelopeHead } from "../events/event.ts";
 
 export const BODY_FORMATS = ["envelope", "cloudevents", "cloudevents_binary", "data"] as const;
 export type BodyFormat = (typeof BODY_FORMATS)[number];
@@ -33,10 +34,8 @@ const DATA_ALONE = { contentType: JSON_TYPE, headers: [], before: "", after: "" 
 
 export function shapeOf(format: BodyFormat, { id, type, createdAt, tenant }: EventHead): BodyShape {
   switch (format) {
-    case "envelope": {
-      const before = `{"id":"${id}","type":"${type}","created_at":"${createdAt}","data":`;
-      return { ...DATA_ALONE, before, after: "}" };
-    }
+    case "envelope":
+      return { ...DATA_ALONE, before: envelopeHead(id, type, createdAt), after: ENVELOPE_END };
     case "cloudevents": {
       const context = `"specversion":"1.0","id":"${id}","source":"${sourceOf(tenant)}","type":"${type}"`;
       const before = `{${context},"time":"${createdAt}","datacontenttype":"${JSON_TYPE}","data":`;

@@ -40,36 +40,38 @@ export const PUBLISHER_ID = /^[\x21-\x7e]{1,128}$/;
 export const TAG = /^[\x21-\x2b\x2d-\x7e]{1,64}$/;
 
 const COMMA_DATA = ',"data":';
-const CLOSE = 0x7d;
+/** The end of an envelope, after its data. */
+export const ENVELOPE_END = "}";
 
 /**
  * The envelope, `{"id","type","created_at","data"}` in that order, compact. The bytes of `data` are copied unchanged,
  * because a round trip through JSON.parse changes numbers, key order and escapes.
  */
 export function envelope(id: string, type: string, createdAt: number, data: Uint8Array): Buffer {
-  const head = headText(id, type, createdAt);
+  const head = envelopeHead(id, type, formatInstant(createdAt));
   // Ids and type names contain only one-byte characters.
-  const body = Buffer.allocUnsafe(head.length + data.length + 1);
+  const body = Buffer.allocUnsafe(head.length + data.length + ENVELOPE_END.length);
   body.write(head, "latin1");
   body.set(data, head.length);
-  body[body.length - 1] = CLOSE;
+  body.write(ENVELOPE_END, head.length + data.length, "latin1");
   return body;
 }
 
 /** The beginning of the envelope, up to its data. */
 export function headOf(id: string, type: string, createdAt: number): Buffer {
-  return Buffer.from(headText(id, type, createdAt), "latin1");
+  return Buffer.from(envelopeHead(id, type, formatInstant(createdAt)), "latin1");
 }
 
-function headText(id: string, type: string, createdAt: number): string {
-  return `{"id":"${id}","type":"${type}","created_at":"${formatInstant(createdAt)}"${COMMA_DATA}`;
+/** The same, of an instant in ISO 8601. `dataOf` and `readEnvelope` count on its length. */
+export function envelopeHead(id: string, type: string, createdAt: string): string {
+  return `{"id":"${id}","type":"${type}","created_at":"${createdAt}"${COMMA_DATA}`;
 }
 
 /** Returns the span of `data` inside an envelope made by `envelope()` for an event of this id and type. */
 export function dataOf(body: Uint8Array, id: string, type: string): Uint8Array {
   // The length of {"id":"…","type":"…","created_at":"2026-11-20T09:55:00.123Z","data":
   const start = 7 + id.length + 10 + type.length + 16 + 24 + 1 + COMMA_DATA.length;
-  return body.subarray(start, body.length - 1);
+  return body.subarray(start, body.length - ENVELOPE_END.length);
 }
 
 /** Returns the parts of an envelope made by `envelope()` for an event of this id. */

@@ -10,6 +10,7 @@ import { envelope } from "../../../src/domain/events/event.ts";
 import { catalogueOf } from "../../../src/domain/events/catalogue.ts";
 import { Catalogue } from "../../../src/api/event-types/catalogue.ts";
 import { ManualClock } from "../../harness/clock.ts";
+import { aTarget } from "../../harness/target.ts";
 import { CODES, exampleOf } from "../../../src/api/openapi/responses.ts";
 import { PROBLEMS } from "../../../src/domain/errors.ts";
 import { Description, token } from "./described.ts";
@@ -132,24 +133,7 @@ describe("the receivers' part", () => {
     const made = new Description(
       openapi({ routes: [], types: catalogueOf().values(), version: "1.2.3", signature, retry }),
     );
-    const signer = new Signer(
-      {
-        endpoint: "ep_1",
-        tenant: "default",
-        url: "https://example.com/",
-        enabled: true,
-        headers: {},
-        signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-        nextSigningSecret: null,
-        format: "envelope",
-        signatures: ["hmac"],
-        privateKeys: [],
-        secretVersion: 1,
-        ratePerSecond: null,
-        maxInFlight: null,
-      },
-      { ...signature, also: [], version: "1.2.3" },
-    );
+    const signer = new Signer(aTarget(), { ...signature, also: [], version: "1.2.3" });
     const trace = { traceparent: "00-1", tracestate: "a=b" };
     const job = {
       event: "evt_1",

@@ -6,30 +6,14 @@ import { ManualClock } from "../../harness/clock.ts";
 import { DialSpy } from "../../harness/dial.ts";
 import { claim, signedRequest } from "../../harness/egress.ts";
 import { closeAfter, egressOf, exchangeTo, rawReceiverOf, receiverOf, urlOf } from "../../harness/exchange.ts";
+import { aTarget } from "../../harness/target.ts";
 
 describe("one exchange with a receiver", () => {
   it("sends the exact bytes, signed, with the headers as given and nothing that was not asked for", async () => {
     const receiver = await receiverOf();
     const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-    const target = {
-      endpoint: "ep_1",
-      tenant: "default",
-      url: `${receiver.url}?a=b`,
-      enabled: true,
-      headers: { "X-Own": "1" },
-    };
     const signer = new Signer(
-      {
-        ...target,
-        signingSecret: secret,
-        secretVersion: 1,
-        nextSigningSecret: null,
-        format: "envelope",
-        signatures: ["hmac"] as const,
-        privateKeys: [],
-        ratePerSecond: null,
-        maxInFlight: null,
-      },
+      aTarget({ url: `${receiver.url}?a=b`, headers: { "X-Own": "1" }, signingSecret: secret }),
       { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "1" },
     );
     const body = Buffer.from(`{"id":"evt_1","data":{"n":9007199254740993,"p":1.10,"é":"\\u00e9"}}`);
@@ -49,25 +33,13 @@ describe("one exchange with a receiver", () => {
 
   it.each(["/hook?", "/hook??", "/a//b/?x=", "/%7e;x=1?y=%20+", "/"])("asks for %s as the URL has it", async (path) => {
     const receiver = await receiverOf();
-    const target = {
-      endpoint: "ep_1",
-      tenant: "default",
-      url: new URL(path, receiver.url).href,
-      enabled: true,
-      headers: {},
-    };
-    const secrets = {
-      signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-      secretVersion: 1,
-      nextSigningSecret: null,
-      format: "envelope" as const,
-      signatures: ["hmac"] as const,
-      privateKeys: [],
-    };
-    const signer = new Signer(
-      { ...target, ...secrets, ratePerSecond: null, maxInFlight: null },
-      { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "1" },
-    );
+    const target = aTarget({ url: new URL(path, receiver.url).href });
+    const signer = new Signer(target, {
+      header: "X-Service-Signature",
+      standardWebhooks: true,
+      also: [],
+      version: "1",
+    });
     await exchangeTo(target.url).post(signer.sign(claim(), 1_795_168_000));
     expect(receiver.requests[0]!.path).toBe(path);
   });

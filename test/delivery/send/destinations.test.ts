@@ -3,10 +3,9 @@ import { Sender } from "../../../src/delivery/send/sender.ts";
 import { Signer } from "../../../src/delivery/send/signer.ts";
 import type { Outcome } from "../../../src/domain/deliveries/attempt.ts";
 import type { Send } from "../../../src/domain/deliveries/delivery.ts";
-import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { answered } from "../../store/fixtures.ts";
-import { HMAC_SECRETS } from "../../harness/hmac-secrets.ts";
+import { aTarget } from "../../harness/target.ts";
 
 const [CAP, ENDPOINTS, EACH] = [20, 200, 5];
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
@@ -40,7 +39,7 @@ async function setUp(urlOf: (at: number) => string, addressOf: (url: string) => 
   const sends: Send[] = [];
   for (let at = 0; at < ENDPOINTS; at++) {
     const endpoint = `ep_${at}`;
-    await sender.setTarget(targetAt(endpoint, urlOf(at)));
+    await sender.setTarget(aTarget({ endpoint, url: urlOf(at) }));
     for (let n = 0; n < EACH; n++) sends.push(sendOf(endpoint, `${at}_${n}`));
   }
   /** Ends all attempts in flight, and lets the attempts that waited for them start. */
@@ -54,20 +53,6 @@ async function setUp(urlOf: (at: number) => string, addressOf: (url: string) => 
     await turn();
   };
   return { sender, sends, ended, round, most: () => most, resetMost: () => (most = inFlight()) };
-}
-
-function targetAt(endpoint: string, url: string): Target {
-  const limits = { maxInFlight: null, ratePerSecond: null };
-  return {
-    endpoint,
-    url,
-    tenant: "default",
-    enabled: true,
-    headers: {},
-    ...limits,
-    format: "envelope",
-    ...HMAC_SECRETS,
-  };
 }
 
 function sendOf(endpoint: string, event: string): Send {

@@ -2,10 +2,9 @@ import { expect, it } from "vitest";
 import { Sender, type Wire } from "../../../src/delivery/send/sender.ts";
 import { Signer } from "../../../src/delivery/send/signer.ts";
 import { noResponse, type Outcome } from "../../../src/domain/deliveries/attempt.ts";
-import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { claim } from "../../harness/egress.ts";
-import { HMAC_SECRETS } from "../../harness/hmac-secrets.ts";
+import { aTarget } from "../../harness/target.ts";
 
 /** A wire whose receiver never answers. */
 class HangingWire implements Wire {
@@ -43,25 +42,14 @@ function setUp() {
   return { sender, wires, ended };
 }
 
-function targetAt(url: string): Target {
-  const limits = { maxInFlight: 2, ratePerSecond: 5 };
-  return {
-    endpoint: "ep_01",
-    url,
-    tenant: "default",
-    enabled: true,
-    headers: {},
-    ...limits,
-    format: "envelope",
-    ...HMAC_SECRETS,
-  };
-}
+/** A second attempt waits. */
+const LIMITS = { maxInFlight: 2, ratePerSecond: 5 };
 
 it("ends at a stop also what is on its way to a URL that the endpoint has left", async () => {
   const { sender, ended } = setUp();
-  await sender.setTarget(targetAt("https://old.example.com/h"));
+  await sender.setTarget(aTarget({ ...LIMITS, url: "https://old.example.com/h" }));
   sender.send([claim()]);
-  await sender.setTarget(targetAt("https://new.example.com/h"));
+  await sender.setTarget(aTarget({ ...LIMITS, url: "https://new.example.com/h" }));
   sender.abort();
   await sender.drain();
   expect(ended).toEqual(["dlv_01 interrupted"]);
@@ -69,7 +57,7 @@ it("ends at a stop also what is on its way to a URL that the endpoint has left",
 
 it("keeps nothing of an endpoint that was deleted, and what is on the wire still ends", async () => {
   const { sender, wires, ended } = setUp();
-  const target = targetAt("https://receiver.example.com/h");
+  const target = aTarget({ ...LIMITS, url: "https://receiver.example.com/h" });
   await sender.setTarget(target);
   sender.send([claim(), claim({ delivery: "dlv_02" })]);
   expect(await sender.forget("ep_01", true)).toEqual(["dlv_02"]);

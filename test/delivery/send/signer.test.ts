@@ -10,29 +10,11 @@ import { FORMATS } from "../../../src/domain/endpoints/further-signature.ts";
 import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { Signer, type SignatureOptions } from "../../../src/delivery/send/signer.ts";
 import { claim } from "../../harness/egress.ts";
+import { aTarget } from "../../harness/target.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NEXT = `whsec_${Buffer.from("the secret that will take over").toString("base64")}`;
 const OPTIONS: SignatureOptions = { header: "X-Service-Signature", standardWebhooks: true, also: [], version: "1.2.3" };
-
-function target(more: Partial<Target> = {}): Target {
-  return {
-    endpoint: "ep_01",
-    tenant: "default",
-    url: "https://hooks.example.com/a/b?c=d",
-    enabled: true,
-    headers: {},
-    signingSecret: SECRET,
-    secretVersion: 1,
-    nextSigningSecret: null,
-    format: "envelope",
-    signatures: ["hmac"],
-    privateKeys: [],
-    ratePerSecond: null,
-    maxInFlight: null,
-    ...more,
-  };
-}
 
 function aKeyPair() {
   const key = newPrivateKey(randomBytes);
@@ -45,7 +27,7 @@ function pairs(headers: readonly string[]): [string, string][] {
 
 describe("a signed request", () => {
   it("carries the documented headers in a fixed order and case", () => {
-    const { method, path, headers } = new Signer(target({ headers: { "X-Team": "billing" } }), OPTIONS).sign(
+    const { method, path, headers } = new Signer(aTarget({ headers: { "X-Team": "billing" } }), OPTIONS).sign(
       claim({ number: 3 }),
       1_795_168_000,
     );
@@ -72,7 +54,7 @@ describe("a signed request", () => {
     });
     const also = [of("stripe"), of("github", ["default"]), of("shopify", ["acme"])];
     const headers = { "x-hub-signature-256": "old", "X-Team": "billing" };
-    const signer = new Signer(target({ headers, nextSigningSecret: NEXT }), { ...OPTIONS, also });
+    const signer = new Signer(aTarget({ headers, nextSigningSecret: NEXT }), { ...OPTIONS, also });
     const body = Buffer.from("{}");
     const sent = pairs(signer.sign(claim({ body }), 1_795_168_000).headers);
     expect(sent.map(([name]) => name).slice(6)).toEqual([
@@ -96,7 +78,7 @@ describe("a signed request", () => {
     const parts = { format, headers, privateKeys, signatures: ["hmac", "ed25519"] as const };
     const data = Buffer.from('{"amount":1.10}');
     const stored = envelope("evt_01", "budget.exceeded", 1_795_168_000_000, data);
-    const sent = new Signer(target(parts), { ...OPTIONS, also }).sign(claim({ body: stored }), 1_795_168_000);
+    const sent = new Signer(aTarget(parts), { ...OPTIONS, also }).sign(claim({ body: stored }), 1_795_168_000);
     const body = Buffer.from(sent.body);
     const isAlone = format === "data" || format === "cloudevents_binary";
     expect(body.toString()).toMatch(isAlone ? /^\{"amount":1\.10\}$/ : /^\{.*"type":"budget\.exceeded".*1\.10\}\}$/);
@@ -115,7 +97,7 @@ describe("a signed request", () => {
   });
 
   it("signs the vector of the specification", () => {
-    const signer = new Signer(target({ signingSecret: "It's a Secret to Everybody" }), OPTIONS);
+    const signer = new Signer(aTarget({ signingSecret: "It's a Secret to Everybody" }), OPTIONS);
     const { headers } = signer.sign(claim({ body: Buffer.from("Hello, World!") }), 1);
     expect(headers).toContain("757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17");
   });
@@ -123,15 +105,15 @@ describe("a signed request", () => {
   it("signs the vector of Standard Webhooks", () => {
     const event = "msg_p5jXN8AQM9LWM0D4loKWxJek";
     const body = Buffer.from(`{"test": 2432232314}`);
-    const { headers } = new Signer(target(), OPTIONS).sign(claim({ event, body }), 1_614_265_330);
+    const { headers } = new Signer(aTarget(), OPTIONS).sign(claim({ event, body }), 1_614_265_330);
     expect(headers).toContain("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
   });
 
   it("is signed by both secrets during a rotation, the given header by the current one alone", () => {
     const body = Buffer.from(`{"amount":1.10}`);
     const now = Math.floor(Date.now() / 1000);
-    const rotating = new Signer(target({ nextSigningSecret: NEXT }), OPTIONS).sign(claim({ body }), now);
-    const before = new Signer(target(), OPTIONS).sign(claim({ body }), now);
+    const rotating = new Signer(aTarget({ nextSigningSecret: NEXT }), OPTIONS).sign(claim({ body }), now);
+    const before = new Signer(aTarget(), OPTIONS).sign(claim({ body }), now);
     const sent = Object.fromEntries(pairs(rotating.headers));
     for (const secret of [SECRET, NEXT]) {
       expect(new Webhook(secret).verify(body.toString(), sent)).toEqual({ amount: 1.1 });
@@ -142,7 +124,7 @@ describe("a signed request", () => {
   it("carries a v1a entry beside v1 for each private key, and the given header stays as it is", () => {
     const keys = [newPrivateKey(randomBytes), newPrivateKey(randomBytes)] as const;
     const signed = (more: Partial<Target>, options = OPTIONS) =>
-      Object.fromEntries(pairs(new Signer(target(more), options).sign(claim(), 1_795_168_000).headers));
+      Object.fromEntries(pairs(new Signer(aTarget(more), options).sign(claim(), 1_795_168_000).headers));
     const entries = (headers: Record<string, string>) => headers["webhook-signature"]?.split(" ");
     const plain = signed({});
     const both = signed({ signatures: ["hmac", "ed25519"], privateKeys: keys });
@@ -157,7 +139,7 @@ describe("a signed request", () => {
     }
     // A library that knows only v1 ignores the rest.
     const now = Math.floor(Date.now() / 1000);
-    const fresh = new Signer(target({ signatures: ["ed25519", "hmac"], privateKeys: keys }), OPTIONS);
+    const fresh = new Signer(aTarget({ signatures: ["ed25519", "hmac"], privateKeys: keys }), OPTIONS);
     const body = Buffer.from(`{"amount":1.10}`);
     const sent = Object.fromEntries(pairs(fresh.sign(claim({ body }), now).headers));
     expect(new Webhook(SECRET).verify(body.toString(), sent)).toEqual({ amount: 1.1 });
@@ -174,7 +156,7 @@ describe("a signed request", () => {
 
   it("passes on the trace that its event belongs to, and none where there is none", () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const sent = (trace?: Send["trace"]) => pairs(new Signer(target(), OPTIONS).sign(claim({ trace }), 1).headers);
+    const sent = (trace?: Send["trace"]) => pairs(new Signer(aTarget(), OPTIONS).sign(claim({ trace }), 1).headers);
     const trace = (headers: [string, string][]) => headers.filter(([name]) => name.startsWith("trace"));
     expect(trace(sent({ traceparent, tracestate: "a=1" }))).toEqual([
       ["traceparent", traceparent],
@@ -185,7 +167,7 @@ describe("a signed request", () => {
   });
 
   it("says when it is a test, whose response is kept whole", () => {
-    const signer = new Signer(target(), OPTIONS);
+    const signer = new Signer(aTarget(), OPTIONS);
     expect(signer.sign(claim({ trigger: "test" }), 1)).toMatchObject({ keepsAll: true });
     expect(pairs(signer.sign(claim({ trigger: "test" }), 1).headers)).toContainEqual(["x-webhookd-test", "1"]);
     expect(signer.sign(claim(), 1).keepsAll).toBe(false);
@@ -193,7 +175,7 @@ describe("a signed request", () => {
   });
 
   it("leaves the Standard Webhooks headers out when they are switched off, and renames its own", () => {
-    const signer = new Signer(target(), { ...OPTIONS, header: "X-Acme-Signature", standardWebhooks: false });
+    const signer = new Signer(aTarget(), { ...OPTIONS, header: "X-Acme-Signature", standardWebhooks: false });
     const names = pairs(signer.sign(claim(), 1).headers).map(([name]) => name);
     expect(names).toContain("X-Acme-Signature");
     expect(names.filter((name) => name.startsWith("webhook-"))).toEqual([]);
@@ -201,12 +183,12 @@ describe("a signed request", () => {
 
   it("never lets a header end early: the API accepts no such value, and none goes out", () => {
     const headers = { "X-Good": "1", "X-Bad": "1\r\ncontent-length: 0", "X-Worse\r\n": "1" };
-    const names = pairs(new Signer(target({ headers }), OPTIONS).sign(claim(), 1).headers).map(([name]) => name);
+    const names = pairs(new Signer(aTarget({ headers }), OPTIONS).sign(claim(), 1).headers).map(([name]) => name);
     expect(names.filter((name) => name.startsWith("X-"))).toEqual(["X-Service-Signature", "X-Good"]);
   });
 
   it("sends the very buffer that it signed", () => {
     const body = Buffer.from("{}");
-    expect(new Signer(target(), OPTIONS).sign(claim({ body }), 1).body).toBe(body);
+    expect(new Signer(aTarget(), OPTIONS).sign(claim({ body }), 1).body).toBe(body);
   });
 });

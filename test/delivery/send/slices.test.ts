@@ -13,7 +13,7 @@ import { claim, testEgress } from "../../harness/egress.ts";
 import { addEndpoint, answered, publishOne } from "../../store/fixtures.ts";
 import { openSqlite } from "../../store/stores.ts";
 import { dispatcherOn } from "../house.ts";
-import { HMAC_SECRETS } from "../../harness/hmac-secrets.ts";
+import { aTarget } from "../../harness/target.ts";
 
 const [ENDPOINTS, DIAL_MS] = [2000, 0.25];
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
@@ -41,20 +41,7 @@ async function setUp() {
     endpointMaxInFlight: 256,
     onEnded: () => {},
   });
-  const limits = { maxInFlight: null, ratePerSecond: null };
-  for (let at = 0; at < ENDPOINTS; at++) {
-    const url = "https://receiver.example.com/h";
-    await sender.setTarget({
-      endpoint: `ep_${at}`,
-      url,
-      tenant: "default",
-      enabled: true,
-      headers: {},
-      ...limits,
-      format: "envelope",
-      ...HMAC_SECRETS,
-    });
-  }
+  for (let at = 0; at < ENDPOINTS; at++) await sender.setTarget(aTarget({ endpoint: `ep_${at}` }));
   const sends = Array.from({ length: ENDPOINTS }, (_, at) => claim({ endpoint: `ep_${at}`, delivery: `dlv_${at}` }));
   return { sender, sends, clock, started: () => started };
 }
