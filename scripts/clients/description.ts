@@ -82,6 +82,14 @@ export function isAlias(name: string): boolean {
   return properties === undefined && allOf === undefined;
 }
 
+/** Returns what is said of a value, or of the type that it is another name for, also if it may be null. */
+export function descriptionOf({ description, $ref, anyOf = [] }: Schema): string | undefined {
+  if (description !== undefined) return description;
+  if ($ref !== undefined) return isAlias(nameIn($ref)) ? SCHEMAS[nameIn($ref)]!.description : undefined;
+  const [only, ...others] = anyOf.filter(({ type }) => type !== "null");
+  return only === undefined || others.length > 0 ? undefined : descriptionOf(only);
+}
+
 /** Returns the JSON types of a value other than null, and whether it may be null. Without a `type`, it is `any`. */
 export function typesOf({ type = "any" }: Schema): { readonly some: readonly string[]; readonly orNull: boolean } {
   const all = [type].flat();

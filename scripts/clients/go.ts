@@ -1,6 +1,7 @@
 /** Writes `types.go` and `operations.go` of the Go client from the description. */
 import {
   answers,
+  descriptionOf,
   isAlias,
   itemOf,
   nameIn,
@@ -129,6 +130,7 @@ function exported(name: string): string {
   return words.join("");
 }
 
-function commentOf({ description }: Schema, indent: string): string {
+function commentOf(schema: Schema, indent: string): string {
+  const description = descriptionOf(schema);
   return description === undefined ? "" : `${indent}// ${description}\n`;
 }

@@ -1,6 +1,7 @@
 /** Writes `_types.py` and `_operations.py` of the Python client from the description. */
 import {
   answers,
+  descriptionOf,
   fixedValues,
   itemOf,
   nameIn,
@@ -144,7 +145,8 @@ function fieldsOf(fields: readonly (readonly [string, Schema])[]): string {
   return fields.map(([name, schema]) => `${commentOf(schema)}    ${name}: ${typeOf(schema)}\n`).join("");
 }
 
-function commentOf({ description }: Schema): string {
+function commentOf(schema: Schema): string {
+  const description = descriptionOf(schema);
   return description === undefined ? "" : `    # ${description}\n`;
 }
 

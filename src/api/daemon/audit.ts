@@ -5,7 +5,7 @@ import type { ApiParts } from "../parts.ts";
 import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { type Reply } from "../pipeline/reply.ts";
-import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
+import { Count, described, id, Instant, named, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
 
 export const AuditRecord = titled(
   "AuditRecord",
@@ -19,7 +19,7 @@ export const AuditRecord = titled(
     user: described(v.nullable(v.string()), "The login name of that uid in /etc/passwd; null if there is none."),
     tenant: described(v.string(), "The tenant whose data the call concerned, or `*`."),
     action: described(
-      v.picklist(AUDIT_ACTIONS),
+      named("AuditAction", v.picklist(AUDIT_ACTIONS)),
       "`endpoint.disable` and `endpoint.enable` are changes that set `enabled`, whatever else they changed; a refused one is an `endpoint.update`.",
     ),
     object: described(

@@ -10,7 +10,7 @@ import { requireEveryTenant } from "../pipeline/access.ts";
 import { callerOf, listParameters, listQuery, pageReply } from "../pipeline/lists.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
-import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
+import { aPageOf, Count, described, extending, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
 import { aBackup, Backup, Damage, presentBackup, presentDamage, presentDamaged } from "./backups.ts";
 import { behind, Halt, Node, Paused, presentHalt, presentNode, presentPause } from "./sending.ts";
 import { Outbox, presentOutbox } from "./outboxes.ts";
@@ -18,6 +18,8 @@ import { stateOf } from "./probes.ts";
 
 /** Stands for an unknown number of bytes, because version 1 of the schema requires a number. */
 const UNKNOWN_BYTES = Number.MAX_SAFE_INTEGER;
+
+const EndpointHeldKeys = extending("EndpointHeldKeys", HeldKeys, { endpoint: id("ep") });
 
 export const Status = titled(
   "Status",
@@ -136,7 +138,7 @@ export const Status = titled(
       "Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.",
     ),
     held_keys: described(
-      v.array(v.object({ endpoint: id("ep"), ...HeldKeys.entries })),
+      v.array(EndpointHeldKeys),
       "The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.",
     ),
     departures: described(

@@ -2,7 +2,7 @@
  * Attempts as callers see them (`docs/interface.md` §7): the attempts of a delivery or an endpoint, or one by its id.
  */
 import * as v from "valibot";
-import { ATTEMPT_ERRORS, OUTCOMES } from "../../domain/deliveries/attempt.ts";
+import { OUTCOMES } from "../../domain/deliveries/attempt.ts";
 import { responseText } from "../../domain/deliveries/response-text.ts";
 import { isId } from "../../domain/id.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
@@ -14,7 +14,7 @@ import { endpointId } from "../pipeline/names.ts";
 import { type Query } from "../pipeline/query.ts";
 import { json, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
-import { aPageOf, Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
+import { aPageOf, AttemptError, Count, described, id, Instant, pageSchema, titled } from "../pipeline/shapes.ts";
 
 const Phase = v.nullable(v.number());
 
@@ -40,7 +40,7 @@ export const Attempt = titled(
       v.nullable(v.pipe(v.number(), v.integer())),
       "The status code that the receiver answered with, if it answered.",
     ),
-    error: described(v.nullable(v.picklist(ATTEMPT_ERRORS)), "Why it failed; null when it succeeded."),
+    error: described(v.nullable(AttemptError), "Why it failed; null when it succeeded."),
     body_error: described(
       v.nullable(v.picklist(["timeout", "connection_closed", "bad_response"])),
       "A problem with the response body that came after the status had decided the outcome. It does not change the outcome.",

@@ -30,6 +30,7 @@ import {
   Instant,
   isSeenWhole,
   line,
+  named,
   rate,
   Tenant,
   titled,
@@ -81,11 +82,56 @@ export const uidSchema = v.object({
   ),
 });
 
+const RatePerSecond = titled(
+  "RatePerSecond",
+  described(
+    v.nullable(rate(100_000)),
+    "The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.",
+  ),
+);
+const MaxInFlight = titled(
+  "MaxInFlight",
+  described(
+    v.nullable(
+      v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(1), v.maxValue(10_000)),
+    ),
+    "The maximum number of attempts at once: the ceiling of the adaptive cap.",
+  ),
+);
+export const WhenDisabled = titled(
+  "WhenDisabled",
+  described(
+    v.picklist(["hold", "skip"]),
+    "While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.",
+  ),
+);
+const Ordering = titled(
+  "Ordering",
+  described(
+    v.picklist(ORDERINGS),
+    "`by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.",
+  ),
+);
+const AfterFailure = titled(
+  "AfterFailure",
+  described(
+    v.picklist(AFTER_FAILURE),
+    "With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.",
+  ),
+);
+const BodyFormat = titled(
+  "BodyFormat",
+  described(
+    v.picklist(BODY_FORMATS),
+    "The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.",
+  ),
+);
+
 /** Fields that callers set. */
 const ASKED = {
   url: asked({
     wire: "url",
-    reads: (rules) => titled("EndpointUrl", address(rules)),
+    reads: address,
     shape: described(v.string(), "Normalized according to the WHATWG URL standard."),
     show: ({ url }) => url,
     example: "https://example.com/hook",
@@ -125,7 +171,7 @@ const ASKED = {
   }),
   headers: asked({
     wire: "headers",
-    reads: ({ signatureHeaders }) => titled("HeaderValues", headers(signatureHeaders)),
+    reads: ({ signatureHeaders }) => headers(signatureHeaders),
     merges: mergeHeaders,
     shape: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
     show: ({ headerNames }) => Object.fromEntries(headerNames.map((name) => [name, MASKED])),
@@ -133,24 +179,14 @@ const ASKED = {
   }),
   ratePerSecond: asked({
     wire: "rate_per_second",
-    reads: () =>
-      described(
-        v.nullable(rate(100_000)),
-        "The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.",
-      ),
+    reads: () => RatePerSecond,
     shape: v.nullable(v.number()),
     show: ({ ratePerSecond }) => ratePerSecond,
     example: null,
   }),
   maxInFlight: asked({
     wire: "max_in_flight",
-    reads: () =>
-      described(
-        v.nullable(
-          v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(1), v.maxValue(10_000)),
-        ),
-        "The maximum number of attempts at once: the ceiling of the adaptive cap.",
-      ),
+    reads: () => MaxInFlight,
     shape: v.nullable(Count),
     show: ({ maxInFlight }) => maxInFlight,
     example: null,
@@ -165,45 +201,29 @@ const ASKED = {
   }),
   whenDisabled: asked({
     wire: "when_disabled",
-    reads: () =>
-      described(
-        v.picklist(["hold", "skip"]),
-        "While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.",
-      ),
-    shape: v.picklist(["hold", "skip"]),
+    reads: () => WhenDisabled,
+    shape: WhenDisabled,
     show: ({ whenDisabled }) => whenDisabled,
     example: "hold",
   }),
   ordering: asked({
     wire: "ordering",
-    reads: () =>
-      described(
-        v.picklist(ORDERINGS),
-        "`by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.",
-      ),
-    shape: v.picklist(ORDERINGS),
+    reads: () => Ordering,
+    shape: Ordering,
     show: ({ ordering }) => ordering,
     example: "none",
   }),
   afterFailure: asked({
     wire: "after_failure",
-    reads: () =>
-      described(
-        v.picklist(AFTER_FAILURE),
-        "With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.",
-      ),
-    shape: v.picklist(AFTER_FAILURE),
+    reads: () => AfterFailure,
+    shape: AfterFailure,
     show: ({ afterFailure }) => afterFailure,
     example: "continue",
   }),
   format: asked({
     wire: "format",
-    reads: () =>
-      described(
-        v.picklist(BODY_FORMATS),
-        "The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.",
-      ),
-    shape: v.picklist(BODY_FORMATS),
+    reads: () => BodyFormat,
+    shape: BodyFormat,
     show: ({ format }) => format,
     example: "envelope",
   }),
@@ -243,7 +263,7 @@ const ASKED = {
 } satisfies { readonly [Setting in keyof EndpointSettings]: Asked<string, EndpointSettings[Setting], v.GenericSchema> };
 
 export const DamagedParts = described(
-  v.array(v.picklist(ENDPOINT_PARTS)),
+  v.array(named("EndpointPart", v.picklist(ENDPOINT_PARTS))),
   "The parts that cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; setting anything else again repairs it.",
 );
 export const DamagedReason = described(v.string(), "How it is damaged, in a sentence.");
@@ -272,7 +292,7 @@ const LAST = [
   shown({
     wire: "damaged",
     shape: described(
-      v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
+      v.nullable(titled("EndpointDamage", v.object({ parts: DamagedParts, reason: DamagedReason }))),
       "Which parts of the endpoint the store can no longer read; null if all is well. Until the endpoint is repaired, nothing is sent to it, and its deliveries wait.",
     ),
     show: ({ damaged }) => damaged,
@@ -381,7 +401,7 @@ function address({ urlPolicy, namesSettings }: RegistrationRules) {
       v.string(),
       "A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.",
     ),
-    v.metadata({ format: "uri", maxLength: MAX_URL_BYTES }),
+    v.metadata({ title: "EndpointUrl", format: "uri", maxLength: MAX_URL_BYTES }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const checked = checkEndpointUrl(dataset.value, urlPolicy);
       if ("url" in checked) return checked.url;

@@ -105,6 +105,7 @@ export function headers(signatureHeaders: readonly string[]) {
       }
     }),
     v.metadata({
+      title: "HeaderValues",
       additionalProperties: { type: "string", maxLength: MAX_HEADER_BYTES },
       maxProperties: MAX_HEADERS,
       description:

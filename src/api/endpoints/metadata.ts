@@ -13,7 +13,7 @@ export function metadata() {
       "invalid_type: contains a number that cannot be stored exactly; give it as a string",
     ),
     v.check(fits, `too_long: must be at most ${MAX_METADATA_BYTES} bytes of JSON`),
-    v.metadata({ description: `For your own use: at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
+    v.metadata({ title: "Metadata", description: `For your own use: at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
   );
 }
 

@@ -93,44 +93,47 @@ const SETTINGS_NAME = described(
   "Words of letters, digits, `_` and `-`, separated by dots: at most 128 characters.",
 );
 
+const TypeSchema = titled(
+  "TypeSchema",
+  described(anObject(), "JSON Schema 2020-12 of `data`. By default any object; without references to other documents."),
+);
+const TypeSample = titled(
+  "TypeSample",
+  described(anObject(), "An example of `data`, which must match the schema; by default one is made from the schema."),
+);
+const TypeGroup = titled(
+  "TypeGroup",
+  described(
+    v.nullable(v.pipe(line(64), v.minLength(1, "too_few: must not be empty"))),
+    "A word under which types are shown together.",
+  ),
+);
+const SunsetAt = titled(
+  "SunsetAt",
+  described(
+    v.nullable(
+      v.pipe(
+        v.string(),
+        v.metadata({ format: "date-time" }),
+        v.check((text) => parseInstant(text) !== null, "invalid_type: must be an RFC 3339 instant"),
+        v.transform((text) => parseInstant(text)!),
+      ),
+    ),
+    "For a deprecated type: when its events are expected to end, for the `Sunset` header.",
+  ),
+);
+
 const SETTINGS = {
   description: v.optional(described(line(256), "What the event says, for subscribers, on one line."), ""),
-  schema: v.optional(
-    described(
-      anObject(),
-      "JSON Schema 2020-12 of `data`. By default any object; without references to other documents.",
-    ),
-    ANY,
-  ),
-  sample: v.optional(
-    described(anObject(), "An example of `data`, which must match the schema; by default one is made from the schema."),
-  ),
-  group: v.optional(
-    described(
-      v.nullable(v.pipe(line(64), v.minLength(1, "too_few: must not be empty"))),
-      "A word under which types are shown together.",
-    ),
-    null,
-  ),
+  schema: v.optional(TypeSchema, ANY),
+  sample: v.optional(TypeSample),
+  group: v.optional(TypeGroup, null),
   validation: v.optional(Validation, null),
   deprecated: v.optional(
     described(v.boolean(), "Warns publishers with a `Deprecation` header, and subscribers in the portal."),
     false,
   ),
-  sunset_at: v.optional(
-    described(
-      v.nullable(
-        v.pipe(
-          v.string(),
-          v.metadata({ format: "date-time" }),
-          v.check((text) => parseInstant(text) !== null, "invalid_type: must be an RFC 3339 instant"),
-          v.transform((text) => parseInstant(text)!),
-        ),
-      ),
-      "For a deprecated type: when its events are expected to end, for the `Sunset` header.",
-    ),
-    null,
-  ),
+  sunset_at: v.optional(SunsetAt, null),
   archived: v.optional(
     described(v.boolean(), "Stops offering it to endpoints; those that chose it still receive it."),
     false,

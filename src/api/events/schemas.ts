@@ -6,28 +6,43 @@ import type { EventView, EventSummary as StoredSummary } from "../../store/store
 import { anAttempt } from "../deliveries/attempts.ts";
 import { aDelivery, Delivery, presentWithinEvent } from "../deliveries/deliveries.ts";
 import type { Operation } from "../pipeline/route.ts";
-import { AnyObject, Count, described, id, Instant, pageSchema, Tenant, titled, aPageOf } from "../pipeline/shapes.ts";
+import {
+  AnyObject,
+  aPageOf,
+  Count,
+  described,
+  extending,
+  id,
+  Instant,
+  pageSchema,
+  Tenant,
+  titled,
+} from "../pipeline/shapes.ts";
 
-const SUMMARY = {
-  id: id("evt"),
-  type: v.string(),
-  created_at: described(Instant, "When it happened, according to the publisher."),
-  received_at: described(Instant, "When webhookd committed it. Lists and retention use this time."),
-  tenant: Tenant,
-  test: v.boolean(),
-  status: described(
-    v.picklist(EVENT_STATUSES),
-    "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; " +
-      "`unmatched` if no endpoint chose it.",
-  ),
-  publisher_id: described(v.nullable(v.string()), "The publisher's own id for it; null if it has none."),
-  tags: described(v.array(v.string()), "The publisher's tags, sorted; at most 5."),
-  ordering_key: described(
-    v.nullable(v.string()),
-    "Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.",
-  ),
-  erased_at: described(v.nullable(Instant), "When its data was erased; null if it was not."),
-};
+/** The fields that each shape of an event has. */
+const EventFacts = titled(
+  "EventFacts",
+  v.object({
+    id: id("evt"),
+    type: v.string(),
+    created_at: described(Instant, "When it happened, according to the publisher."),
+    received_at: described(Instant, "When webhookd committed it. Lists and retention use this time."),
+    tenant: Tenant,
+    test: v.boolean(),
+    status: described(
+      v.picklist(EVENT_STATUSES),
+      "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; " +
+        "`unmatched` if no endpoint chose it.",
+    ),
+    publisher_id: described(v.nullable(v.string()), "The publisher's own id for it; null if it has none."),
+    tags: described(v.array(v.string()), "The publisher's tags, sorted; at most 5."),
+    ordering_key: described(
+      v.nullable(v.string()),
+      "Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.",
+    ),
+    erased_at: described(v.nullable(Instant), "When its data was erased; null if it was not."),
+  }),
+);
 
 const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it has been erased.");
 const Deliveries = described(v.array(Delivery), "At most 100 deliveries.");
@@ -37,28 +52,20 @@ const MoreDeliveries = described(
   "The path of the full list; null if all of them are shown here.",
 );
 
-export const Event = titled(
-  "Event",
-  v.object({
-    ...SUMMARY,
-    data: Data,
-    deliveries: Deliveries,
-    delivery_count: DeliveryCount,
-    more_deliveries: MoreDeliveries,
-  }),
-);
+export const Event = extending("Event", EventFacts, {
+  data: Data,
+  deliveries: Deliveries,
+  delivery_count: DeliveryCount,
+  more_deliveries: MoreDeliveries,
+});
 
 /** An event as lists show it. */
-export const EventSummary = titled(
-  "EventSummary",
-  v.object({
-    ...SUMMARY,
-    data: v.optional(Data),
-    deliveries: v.optional(Deliveries),
-    delivery_count: v.optional(DeliveryCount),
-    more_deliveries: v.optional(MoreDeliveries),
-  }),
-);
+export const EventSummary = extending("EventSummary", EventFacts, {
+  data: v.optional(Data),
+  deliveries: v.optional(Deliveries),
+  delivery_count: v.optional(DeliveryCount),
+  more_deliveries: v.optional(MoreDeliveries),
+});
 
 export const EventPage = pageSchema(EventSummary);
 
@@ -79,10 +86,9 @@ export const ReplayedEvent = titled(
   }),
 );
 
-export const CancelledEvent = titled(
-  "CancelledEvent",
-  v.object({ ...SUMMARY, cancelled: described(Count, "How many of its deliveries were open.") }),
-);
+export const CancelledEvent = extending("CancelledEvent", EventFacts, {
+  cancelled: described(Count, "How many of its deliveries were open."),
+});
 
 const summary = {
   id: "evt_06fbqxw6v8s2d4f6g8h0j2k4m6",

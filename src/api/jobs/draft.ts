@@ -1,11 +1,10 @@
 /** The schema of a request for a job: `docs/interface.md` §3. */
 import * as v from "valibot";
-import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { SHOWN_STATUSES } from "../../domain/deliveries/delivery.ts";
 import { idPattern, isId } from "../../domain/id.ts";
 import { parseInstant } from "../../domain/time/instant.ts";
 import { JOB_ACTIONS, namedStatuses, statusesOf } from "../../domain/deliveries/job.ts";
-import { line, rate, Count, described, titled } from "../pipeline/shapes.ts";
+import { AttemptError, line, rate, Count, described, titled } from "../pipeline/shapes.ts";
 
 const MAX_EVENTS = 1000;
 
@@ -47,9 +46,7 @@ const Filter = v.pipe(
         "Only deliveries of these events.",
       ),
     ),
-    error: v.optional(
-      described(v.picklist(ATTEMPT_ERRORS), "Only deliveries whose last attempt ended with this error."),
-    ),
+    error: v.optional(described(AttemptError, "Only deliveries whose last attempt ended with this error.")),
     status_code: v.optional(
       described(
         v.pipe(v.string(), v.regex(/^[1-9](?:\d\d|xx)$/, "invalid_type: must be a status code such as 503, or 5xx")),

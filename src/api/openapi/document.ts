@@ -81,7 +81,7 @@ export function openapi({ routes, types, version, signature, retry }: Described)
         key: { type: "http", scheme: "bearer", description: `A key, \`whk_…\`, with scopes: ${SCOPES.join(", ")}.` },
       },
       parameters: {
-        ...Object.fromEntries([...shared].map(([name, each]) => [name, parameterOf(each)])),
+        ...Object.fromEntries([...shared].map(([name, each]) => [name, parameterOf(each, schemas)])),
         ...Object.fromEntries(Object.entries(IN_PATH).map(([prefix, each]) => [`id.${prefix}`, each])),
         "Idempotency-Key": IDEMPOTENCY_KEY_HEADER,
         ...received,
@@ -116,13 +116,15 @@ interface Parts {
 function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonObject {
   const { access, body } = route;
   const { id, tag, summary, description, params = {}, headers = {} } = route.operation;
+  // They come first, because parameters refer to the shapes in them.
+  const answers = responses.of(route);
   const inPath = Object.entries(params).map(([name, prefix]) =>
     prefix in IN_PATH
       ? { $ref: `#/components/parameters/id.${prefix}` }
       : { name, in: "path", required: true, schema: TEXT },
   );
   const inQuery = parametersOf(route).map((each) =>
-    shared.get(each.name) === each ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each),
+    shared.get(each.name) === each ? { $ref: `#/components/parameters/${each.name}` } : parameterOf(each, schemas),
   );
   const inHeader = Object.entries(headers).map(([name, text]) => ({
     name,
@@ -146,7 +148,7 @@ function operationOf(route: Route, { schemas, responses, shared }: Parts): JsonO
         content: contentOf(route, schemas.of(body.schema)),
       },
     }),
-    responses: responses.of(route),
+    responses: answers,
   };
 }
 
@@ -165,6 +167,6 @@ function parametersOf({ query = [] }: Route): readonly Parameter[] {
   return query === "any" ? [] : query;
 }
 
-function parameterOf({ name, description, schema }: Parameter): JsonObject {
-  return { name, in: "query", description, schema };
+function parameterOf({ name, description, schema }: Parameter, schemas: Schemas): JsonObject {
+  return { name, in: "query", description, schema: schemas.known(schema) };
 }

@@ -1,10 +1,13 @@
 /** Converts the schemas that validate to JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
-import { IS_PAGE } from "../pipeline/shapes.ts";
+import { BASE, IS_PAGE, NAME } from "../pipeline/shapes.ts";
 import { isDeepStrictEqual } from "node:util";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 
 export type JsonObject = { [name: string]: unknown };
+
+/** Keywords that belong to the use of a component. */
+const BESIDE: readonly string[] = ["default", "readOnly"];
 
 /** Marks the schema of a page, and names the fields that only this list has. */
 const PAGE = "ListPage";
@@ -12,6 +15,8 @@ const PAGE = "ListPage";
 /** Collects schemas with a title as components, so that each appears in the document only once. */
 export class Schemas {
   readonly #components = new Map<string, JsonObject>();
+  /** The components that others say that they extend, by the names of these. */
+  readonly #bases = new Map<string, string>();
 
   /** Returns the JSON Schema, or a reference to a component. Throws if two schemas have the same title. */
   of(schema: GenericSchema): JsonObject {
@@ -26,7 +31,17 @@ export class Schemas {
 
   components(): JsonObject {
     const sorted = [...this.#components].sort(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(sorted.map(([name, schema]) => [name, extended(name, schema, sorted)]));
+    return Object.fromEntries(
+      sorted.map(([name, schema]) => [name, extended(name, schema, sorted, this.#bases.get(name))]),
+    );
+  }
+
+  /** Returns a reference to the component that equals the schema, or the schema itself if there is none. */
+  known(schema: JsonObject): JsonObject {
+    const { default: fallback, ...shape } = schema;
+    const [name] = [...this.#components].find(([, component]) => isDeepStrictEqual(component, shape)) ?? [];
+    if (name === undefined) return schema;
+    return { $ref: referenceTo(name), ...("default" in schema && { default: fallback }) };
   }
 
   #hoisted(schema: JsonObject): JsonObject {
@@ -39,13 +54,21 @@ export class Schemas {
     const isFree =
       [rest.type].flat().includes("object") && !("properties" in rest) && !("additionalProperties" in rest);
     if (isFree) rest.additionalProperties = true;
-    if (typeof title !== "string") return rest;
-    // The default of a value that may be left out is put beside the reference.
-    const { default: fallback, ...shape } = rest;
-    const known = this.#components.get(title);
-    if (known !== undefined && !isDeepStrictEqual(known, shape)) throw new Error(`two shapes are called ${title}`);
-    this.#components.set(title, shape);
-    return { $ref: `#/components/schemas/${title}`, ...("default" in rest && { default: fallback }) };
+    const { [BASE]: base, [NAME]: name, ...whole } = rest;
+    if (base !== undefined) this.#bases.set(String(title), nameIn(this.of(base as GenericSchema)));
+    if (typeof name === "string") return this.#component(name, whole, [...BESIDE, "description"]);
+    return typeof title === "string" ? this.#component(title, whole, BESIDE) : whole;
+  }
+
+  /** Returns a reference to the component, with the keywords of `beside` next to it. */
+  #component(name: string, schema: JsonObject, beside: readonly string[]): JsonObject {
+    const some = (isBeside: boolean) =>
+      Object.fromEntries(Object.entries(schema).filter(([keyword]) => beside.includes(keyword) === isBeside));
+    const shape = some(false);
+    const known = this.#components.get(name);
+    if (known !== undefined && !isDeepStrictEqual(known, shape)) throw new Error(`two shapes are called ${name}`);
+    this.#components.set(name, shape);
+    return { $ref: referenceTo(name), ...some(true) };
   }
 
   /** The fields that all pages have are described once. */
@@ -54,7 +77,7 @@ export class Schemas {
     const some = (isOwn: boolean) => Object.fromEntries(fields.filter(([name]) => names.includes(name) === isOwn));
     this.#components.set(PAGE, { type: "object", properties: some(false), required: ["next_cursor"] });
     const own = { type: "object", properties: some(true), required: ["data"] };
-    return { allOf: [{ $ref: `#/components/schemas/${PAGE}` }, own] };
+    return { allOf: [{ $ref: referenceTo(PAGE) }, own] };
   }
 
   /**
@@ -71,6 +94,14 @@ export class Schemas {
     const isSchema = (name === "items" || name === "additionalProperties") && typeof value === "object";
     return isSchema ? this.#hoisted(value as JsonObject) : value;
   }
+}
+
+function referenceTo(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
+function nameIn({ $ref }: JsonObject): string {
+  return String($ref).slice(referenceTo("").length);
 }
 
 /** A generator for Python writes a syntax error for `const: true`. */
@@ -91,18 +122,25 @@ function nullableAsType(schema: JsonObject): JsonObject {
 /** A schema with fewer properties than this is not worth sharing. */
 const LEAST_SHARED = 6;
 
-/** Describes an object that has everything of another one, and more, by that other one. */
-function extended(name: string, schema: JsonObject, all: readonly (readonly [string, JsonObject])[]): JsonObject {
-  const bases = all.filter(([other, base]) => other !== name && isExtensionOf(schema, base));
+/** Describes an object that has everything of another one, and more, by that other one: by `known` if it is given. */
+function extended(
+  name: string,
+  schema: JsonObject,
+  all: readonly (readonly [string, JsonObject])[],
+  known: string | undefined,
+): JsonObject {
+  const bases = all.filter(([other, base]) =>
+    known === undefined ? other !== name && isExtensionOf(schema, base) : other === known,
+  );
   const [base] = bases.toSorted(([, one], [, other]) => sizeOf(other) - sizeOf(one));
   if (base === undefined) return schema;
   const { properties, required, ...rest } = schema as { properties: JsonObject; required: readonly string[] };
-  const [title, { properties: known, required: knownRequired }] = base as [string, typeof schema];
-  const own = Object.entries(properties).filter(([each]) => !(each in (known as JsonObject)));
-  const needed = required.filter((each) => !(knownRequired as readonly string[]).includes(each));
+  const [title, { properties: inherited, required: needs }] = base as [string, typeof schema];
+  const own = Object.entries(properties).filter(([each]) => !(each in (inherited as JsonObject)));
+  const needed = required.filter((each) => !(needs as readonly string[]).includes(each));
   const part = { type: "object", properties: Object.fromEntries(own), ...(needed.length > 0 && { required: needed }) };
   const { type: _, ...others } = rest as JsonObject;
-  return { ...others, allOf: [{ $ref: `#/components/schemas/${title}` }, part] };
+  return { ...others, allOf: [{ $ref: referenceTo(title) }, part] };
 }
 
 /** Objects that refuse other fields cannot be parts of others. */

@@ -287,7 +287,7 @@ function members(schema: JsonObject, prefix: string, resolve: Resolve): string[]
 /** Describes a type in words: `string or null`, `array of Delivery`, with its bounds. */
 export function typeOf(schema: JsonObject): string {
   const { $ref, type, items, anyOf, allOf, enum: values } = schema;
-  if (typeof $ref === "string") return reference($ref);
+  if (typeof $ref === "string") return reference($ref) + bounds(schema);
   if (Array.isArray(anyOf)) return anyOf.map(typeOf).join(" or ");
   if (Array.isArray(allOf))
     return allOf

@@ -1,5 +1,6 @@
 /** Schemas that all routes share. Objects in answers are open, because answers may gain fields. */
 import * as v from "valibot";
+import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { idPattern, TENANT } from "../../domain/id.ts";
 import { unknownType } from "./body.ts";
 
@@ -45,6 +46,30 @@ export function described<const S extends v.GenericSchema>(schema: S, descriptio
 /** Gives a schema a title, which makes it a component of that name. */
 export function titled<const S extends v.GenericSchema>(title: string, schema: S) {
   return v.pipe(schema, v.title(title));
+}
+
+/** Marks a schema that is described where it is used, and holds the name of its component. */
+export const NAME = "x-name";
+
+/** Makes a schema a component of that name, without its description: each use of it can say something else. */
+export function named<const S extends v.GenericSchema>(name: string, schema: S) {
+  return v.pipe(schema, v.metadata({ [NAME]: name }));
+}
+
+/** The cause of an attempt that failed. */
+export const AttemptError = named("AttemptError", v.picklist(ATTEMPT_ERRORS));
+
+/** Marks the schema of an object that has all fields of another one. Holds that one. */
+export const BASE = "x-base";
+
+/** Describes an object by another one, and by the fields that only this one has. */
+export function extending<const B extends v.ObjectEntries, const O extends v.ObjectEntries>(
+  title: string,
+  base: { readonly entries: B },
+  own: O,
+) {
+  const object: v.ObjectSchema<Omit<B, keyof O> & O, undefined> = v.object({ ...base.entries, ...own });
+  return titled(title, v.pipe(object, v.metadata({ [BASE]: base })));
 }
 
 export const aPageOf = (item: unknown) => ({ data: [item], next_cursor: null });

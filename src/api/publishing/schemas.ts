@@ -7,45 +7,58 @@ import { MAX_TAGS, PUBLISHER_ID, TAG } from "../../domain/events/event.ts";
 import { MAX_KEY_BYTES } from "../../domain/deliveries/ordering.ts";
 import { IDEMPOTENCY_KEY } from "../../domain/events/idempotency.ts";
 import type { Operation } from "../pipeline/route.ts";
-import { AnyObject, described, Tenant, titled, typeName, id, Instant, Count } from "../pipeline/shapes.ts";
+import { AnyObject, Count, described, id, Instant, named, Tenant, titled, typeName } from "../pipeline/shapes.ts";
 
 export const MAX_BATCH = 1000;
 
 type Types = ReadonlyMap<string, unknown>;
 
+const PublishedData = titled(
+  "PublishedData",
+  described(
+    AnyObject,
+    "Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.",
+  ),
+);
+const Happened = titled(
+  "HappenedAt",
+  described(
+    v.pipe(v.string(), v.metadata({ format: "date-time" })),
+    "When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.",
+  ),
+);
+const PublisherId = titled(
+  "PublisherId",
+  described(
+    v.pipe(v.string(), v.regex(PUBLISHER_ID)),
+    "Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.",
+  ),
+);
+const Tags = titled(
+  "Tags",
+  described(
+    v.pipe(v.array(v.pipe(v.string(), v.regex(TAG))), v.maxLength(MAX_TAGS), v.metadata({ uniqueItems: true })),
+    "Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.",
+  ),
+);
+const OrderingKey = titled(
+  "OrderingKey",
+  described(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_KEY_BYTES)),
+    "What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.",
+  ),
+);
+
 export function eventDraft(types: Types) {
   return titled(
     "EventDraft",
     v.strictObject({
-      type: typeName(types),
-      data: described(
-        AnyObject,
-        "Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.",
-      ),
-      created_at: v.optional(
-        described(
-          v.pipe(v.string(), v.metadata({ format: "date-time" })),
-          "When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.",
-        ),
-      ),
-      publisher_id: v.optional(
-        described(
-          v.pipe(v.string(), v.regex(PUBLISHER_ID)),
-          "Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.",
-        ),
-      ),
-      tags: v.optional(
-        described(
-          v.pipe(v.array(v.pipe(v.string(), v.regex(TAG))), v.maxLength(MAX_TAGS), v.metadata({ uniqueItems: true })),
-          "Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.",
-        ),
-      ),
-      ordering_key: v.optional(
-        described(
-          v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_KEY_BYTES)),
-          "What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.",
-        ),
-      ),
+      type: named("EventTypeName", typeName(types)),
+      data: PublishedData,
+      created_at: v.optional(Happened),
+      publisher_id: v.optional(PublisherId),
+      tags: v.optional(Tags),
+      ordering_key: v.optional(OrderingKey),
       tenant: v.optional(described(Tenant, "With a key for every tenant: the tenant of the event.")),
     }),
   );

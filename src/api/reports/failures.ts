@@ -1,6 +1,5 @@
 /** The report on deliveries that do not arrive, grouped by endpoint and cause. */
 import * as v from "valibot";
-import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import type { FailureGroup as StoredGroup, Parts } from "../../domain/deliveries/failure.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import { anAttempt } from "../deliveries/attempts.ts";
@@ -10,14 +9,14 @@ import { requireNames } from "../pipeline/names.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import { idParameter, instantParameter, invalidQuery } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
-import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
+import { AttemptError, Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 import { callerOf } from "../pipeline/lists.ts";
 
 const FailureGroup = titled(
   "FailureGroup",
   v.object({
     endpoint: id("ep"),
-    error: v.picklist(ATTEMPT_ERRORS),
+    error: AttemptError,
     status_code: described(
       v.nullable(v.pipe(v.number(), v.integer())),
       "The status code that the receiver answered with, if it answered.",

@@ -4,6 +4,9 @@ package webhookd
 
 import "encoding/json"
 
+// With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
+type AfterFailure = string
+
 type Attempt struct {
 	ID string `json:"id"`
 	Event string `json:"event"`
@@ -46,6 +49,10 @@ type Attempt struct {
 	ResponseBody string `json:"response_body"`
 	ResponseTruncated bool `json:"response_truncated"`
 }
+
+type AttemptError = string
+
+type AuditAction = string
 
 type AuditRecord struct {
 	At string `json:"at"`
@@ -120,25 +127,11 @@ type BatchedPublication struct {
 	Duplicate *bool `json:"duplicate,omitempty"`
 }
 
+// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+type BodyFormat = string
+
 type CancelledEvent struct {
-	ID string `json:"id"`
-	Type string `json:"type"`
-	// When it happened, according to the publisher.
-	CreatedAt string `json:"created_at"`
-	// When webhookd committed it. Lists and retention use this time.
-	ReceivedAt string `json:"received_at"`
-	Tenant string `json:"tenant"`
-	Test bool `json:"test"`
-	// `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; `unmatched` if no endpoint chose it.
-	Status string `json:"status"`
-	// The publisher's own id for it; null if it has none.
-	PublisherID *string `json:"publisher_id"`
-	// The publisher's tags, sorted; at most 5.
-	Tags []string `json:"tags"`
-	// Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.
-	OrderingKey *string `json:"ordering_key"`
-	// When its data was erased; null if it was not.
-	ErasedAt *string `json:"erased_at"`
+	EventFacts
 	// How many of its deliveries were open.
 	Cancelled int64 `json:"cancelled"`
 }
@@ -244,9 +237,13 @@ type Endpoint struct {
 	RatePerSecond *float64 `json:"rate_per_second"`
 	MaxInFlight *int64 `json:"max_in_flight"`
 	Enabled bool `json:"enabled"`
+	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
 	WhenDisabled string `json:"when_disabled"`
+	// `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
 	Ordering string `json:"ordering"`
+	// With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
 	AfterFailure string `json:"after_failure"`
+	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format string `json:"format"`
 	Signatures []string `json:"signatures"`
 	// The name it was registered under, unique within the tenant.
@@ -257,12 +254,7 @@ type Endpoint struct {
 	// During a rotation: when the next signing secret takes over.
 	SecretSwitchesAt *string `json:"secret_switches_at"`
 	// Which parts of the endpoint the store can no longer read; null if all is well. Until the endpoint is repaired, nothing is sent to it, and its deliveries wait.
-	Damaged *struct {
-	// The parts that cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; setting anything else again repairs it.
-	Parts []string `json:"parts"`
-	// How it is damaged, in a sentence.
-	Reason string `json:"reason"`
-} `json:"damaged"`
+	Damaged *EndpointDamage `json:"damaged"`
 	CreatedAt string `json:"created_at"`
 	UpdatedAt string `json:"updated_at"`
 }
@@ -270,7 +262,9 @@ type Endpoint struct {
 type EndpointChange struct {
 	// A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
 	URL *string `json:"url,omitempty"`
+	// The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern includes types that are added later, and may match none today.
 	Events []string `json:"events,omitempty"`
+	// Which events of those types are sent to it: a filter of at most 4096 characters of JSON, or null for all. A change replaces the whole filter.
 	Filter any `json:"filter,omitempty"`
 	// A note for people, on one line.
 	Description *string `json:"description,omitempty"`
@@ -289,6 +283,7 @@ type EndpointChange struct {
 	AfterFailure *string `json:"after_failure,omitempty"`
 	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format *string `json:"format,omitempty"`
+	// The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
 	Signatures []string `json:"signatures,omitempty"`
 	// Your own name for it, unique within the tenant.
 	UID *string `json:"uid,omitempty"`
@@ -297,10 +292,26 @@ type EndpointChange struct {
 	Held *string `json:"held,omitempty"`
 }
 
+type EndpointDamage struct {
+	// The parts that cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; setting anything else again repairs it.
+	Parts []string `json:"parts"`
+	// How it is damaged, in a sentence.
+	Reason string `json:"reason"`
+}
+
+type EndpointHeldKeys struct {
+	HeldKeys
+	Endpoint string `json:"endpoint"`
+}
+
+type EndpointPart = string
+
 type EndpointReplacement struct {
 	// A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
 	URL string `json:"url"`
+	// The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern includes types that are added later, and may match none today.
 	Events []string `json:"events"`
+	// Which events of those types are sent to it: a filter of at most 4096 characters of JSON, or null for all. A change replaces the whole filter.
 	Filter any `json:"filter,omitempty"`
 	// A note for people, on one line.
 	Description *string `json:"description,omitempty"`
@@ -318,6 +329,7 @@ type EndpointReplacement struct {
 	AfterFailure *string `json:"after_failure,omitempty"`
 	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format *string `json:"format,omitempty"`
+	// The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
 	Signatures []string `json:"signatures,omitempty"`
 	// For your own use: at most 4096 bytes of JSON.
 	Metadata any `json:"metadata,omitempty"`
@@ -336,12 +348,7 @@ type EndpointReplacement struct {
 	// Ignored.
 	SecretSwitchesAt *string `json:"secret_switches_at,omitempty"`
 	// Ignored.
-	Damaged *struct {
-	// The parts that cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; setting anything else again repairs it.
-	Parts []string `json:"parts"`
-	// How it is damaged, in a sentence.
-	Reason string `json:"reason"`
-} `json:"damaged,omitempty"`
+	Damaged *EndpointDamage `json:"damaged,omitempty"`
 	// Ignored.
 	CreatedAt *string `json:"created_at,omitempty"`
 	// Ignored.
@@ -350,30 +357,16 @@ type EndpointReplacement struct {
 	Health any `json:"health,omitempty"`
 }
 
+// A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
+type EndpointUrl = string
+
 type EndpointWithHealth struct {
 	Endpoint
 	Health Health `json:"health"`
 }
 
 type Event struct {
-	ID string `json:"id"`
-	Type string `json:"type"`
-	// When it happened, according to the publisher.
-	CreatedAt string `json:"created_at"`
-	// When webhookd committed it. Lists and retention use this time.
-	ReceivedAt string `json:"received_at"`
-	Tenant string `json:"tenant"`
-	Test bool `json:"test"`
-	// `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; `unmatched` if no endpoint chose it.
-	Status string `json:"status"`
-	// The publisher's own id for it; null if it has none.
-	PublisherID *string `json:"publisher_id"`
-	// The publisher's tags, sorted; at most 5.
-	Tags []string `json:"tags"`
-	// Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.
-	OrderingKey *string `json:"ordering_key"`
-	// When its data was erased; null if it was not.
-	ErasedAt *string `json:"erased_at"`
+	EventFacts
 	// Byte for byte as it was published; null once it has been erased.
 	Data json.RawMessage `json:"data"`
 	// At most 100 deliveries.
@@ -404,7 +397,7 @@ type EventDraft struct {
 	Tenant *string `json:"tenant,omitempty"`
 }
 
-type EventSummary struct {
+type EventFacts struct {
 	ID string `json:"id"`
 	Type string `json:"type"`
 	// When it happened, according to the publisher.
@@ -423,6 +416,10 @@ type EventSummary struct {
 	OrderingKey *string `json:"ordering_key"`
 	// When its data was erased; null if it was not.
 	ErasedAt *string `json:"erased_at"`
+}
+
+type EventSummary struct {
+	EventFacts
 	// Byte for byte as it was published; null once it has been erased.
 	Data json.RawMessage `json:"data,omitempty"`
 	// At most 100 deliveries.
@@ -444,6 +441,7 @@ type EventType struct {
 	Source string `json:"source"`
 	// A word under which types are shown together.
 	Group *string `json:"group"`
+	// What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
 	Validation *string `json:"validation"`
 	// Whether new publishers and subscribers should use another type.
 	Deprecated bool `json:"deprecated"`
@@ -468,6 +466,7 @@ type EventTypeDraft struct {
 	Sample any `json:"sample,omitempty"`
 	// A word under which types are shown together.
 	Group *string `json:"group,omitempty"`
+	// What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
 	Validation *string `json:"validation,omitempty"`
 	// Warns publishers with a `Deprecation` header, and subscribers in the portal.
 	Deprecated *bool `json:"deprecated,omitempty"`
@@ -498,6 +497,8 @@ type EventTypeImported struct {
 	DryRun bool `json:"dry_run"`
 }
 
+type EventTypeName = string
+
 type EventTypeSettings struct {
 	// What the event says, for subscribers, on one line.
 	Description *string `json:"description,omitempty"`
@@ -507,6 +508,7 @@ type EventTypeSettings struct {
 	Sample any `json:"sample,omitempty"`
 	// A word under which types are shown together.
 	Group *string `json:"group,omitempty"`
+	// What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
 	Validation *string `json:"validation,omitempty"`
 	// Warns publishers with a `Deprecation` header, and subscribers in the portal.
 	Deprecated *bool `json:"deprecated,omitempty"`
@@ -631,6 +633,12 @@ type Halt struct {
 	// The reason, in a sentence.
 	Detail string `json:"detail"`
 }
+
+// When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.
+type HappenedAt = string
+
+// Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
+type HeaderValues = map[string]string
 
 type Health struct {
 	LastSuccessAt *string `json:"last_success_at"`
@@ -812,6 +820,12 @@ type ListedEndpoint struct {
 	Recent *RecentAttempts `json:"recent,omitempty"`
 }
 
+// The maximum number of attempts at once: the ceiling of the adaptive cap.
+type MaxInFlight = *int64
+
+// For your own use: at most 4096 bytes of JSON.
+type Metadata = json.RawMessage
+
 type Node struct {
 	// The name of its host, with a number if another node already has that name.
 	Name string `json:"name"`
@@ -845,6 +859,12 @@ type Node struct {
 type NodeList struct {
 	Data []Node `json:"data"`
 }
+
+// `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
+type Ordering = string
+
+// What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.
+type OrderingKey = string
 
 type Outbox struct {
 	Name string `json:"name"`
@@ -992,6 +1012,15 @@ type Publication struct {
 	Warnings []DataWarning `json:"warnings,omitempty"`
 }
 
+// Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.
+type PublishedData = json.RawMessage
+
+// Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.
+type PublisherId = string
+
+// The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
+type RatePerSecond = *float64
+
 type RecentAttempts struct {
 	Since string `json:"since"`
 	// The length of each part; the last one is not over yet.
@@ -1011,7 +1040,9 @@ type RegisteredEndpoint struct {
 type Registration struct {
 	// A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
 	URL string `json:"url"`
+	// The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern includes types that are added later, and may match none today.
 	Events []string `json:"events"`
+	// Which events of those types are sent to it: a filter of at most 4096 characters of JSON, or null for all. A change replaces the whole filter.
 	Filter any `json:"filter,omitempty"`
 	// A note for people, on one line.
 	Description *string `json:"description,omitempty"`
@@ -1031,6 +1062,7 @@ type Registration struct {
 	AfterFailure *string `json:"after_failure,omitempty"`
 	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format *string `json:"format,omitempty"`
+	// The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
 	Signatures []string `json:"signatures,omitempty"`
 	// Your own name for it, unique within the tenant.
 	UID *string `json:"uid,omitempty"`
@@ -1281,17 +1313,7 @@ type Status struct {
 } `json:"endpoints"`
 } `json:"damaged_endpoints"`
 	// The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
-	HeldKeys []struct {
-	Endpoint string `json:"endpoint"`
-	// How many are held, counted up to the maximum. In a list of more than ten endpoints, each is counted up to its share of 100,000.
-	Count int64 `json:"count"`
-	// Since when the one that has been held for longest is held.
-	Since string `json:"since"`
-	// That key.
-	OrderingKey string `json:"ordering_key"`
-	// The failed event that holds it. To go on, replay it, or cancel it to leave it out: the next event of the key is sent then.
-	Event string `json:"event"`
-} `json:"held_keys"`
+	HeldKeys []EndpointHeldKeys `json:"held_keys"`
 	// A sentence for each constant of the specification that the configuration changes.
 	Departures []string `json:"departures"`
 	// The ladder: the wait after each failure, in order.
@@ -1306,6 +1328,12 @@ type Status struct {
 	SocketUIDTrouble *string `json:"socket_uid_trouble"`
 }
 
+// For a deprecated type: when its events are expected to end, for the `Sunset` header.
+type SunsetAt = *string
+
+// Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.
+type Tags = []string
+
 type TenantSummary struct {
 	Name string `json:"name"`
 	// How many endpoints it has, not counting deleted ones.
@@ -1314,8 +1342,20 @@ type TenantSummary struct {
 	PublishedLastHour int64 `json:"published_last_hour"`
 }
 
+// A word under which types are shown together.
+type TypeGroup = *string
+
+// An example of `data`, which must match the schema; by default one is made from the schema.
+type TypeSample = json.RawMessage
+
+// JSON Schema 2020-12 of `data`. By default any object; without references to other documents.
+type TypeSchema = json.RawMessage
+
 // What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
 type Validation = *string
+
+// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+type WhenDisabled = string
 
 type WholeDelivery struct {
 	Delivery

@@ -21,11 +21,38 @@ const api = await ApiServer.start(new FakeStore().asStore());
 const description = new Description((await api.get("/openapi.json")).body);
 const { document } = description;
 
+/** Shorter ones cost less where they are than as components. */
+const LONG_SHAPE = 215;
+
 describe("the description", () => {
   it("is valid OpenAPI 3.1", async () => {
     const validator = new Validator();
     expect(await validator.validate(structuredClone(document))).toEqual({ valid: true });
     expect(validator.version).toBe("3.1");
+  });
+
+  it("is at most 190 KB, so that tools and people load it quickly", () => {
+    expect(Buffer.byteLength(JSON.stringify(document))).toBeLessThan(190_000);
+  });
+
+  it("has no long shape twice: `titled` and `named` make it a component", () => {
+    const found = new Map<string, number>();
+    const look = (value: unknown) => {
+      if (typeof value !== "object" || value === null) return;
+      for (const [name, each] of Object.entries(value)) {
+        if (name === "properties") {
+          for (const { default: _, readOnly: __, ...shape } of Object.values(
+            each as Record<string, object & { default?: unknown; readOnly?: unknown }>,
+          )) {
+            const text = JSON.stringify(shape);
+            if (text.length > LONG_SHAPE) found.set(text, (found.get(text) ?? 0) + 1);
+          }
+        }
+        look(each);
+      }
+    };
+    look(document.components);
+    expect([...found].filter(([, count]) => count > 1)).toEqual([]);
   });
 
   it("asks for a key only if the configuration says so, whichever its scopes are", async () => {
@@ -51,9 +78,9 @@ describe("the description", () => {
       // Open pages are paced by their length.
       server.clock.advance("1s");
       const { webhooks, components } = (await server.get("/openapi.json")).body;
-      const { ChosenTypes, EventDraft } = components.schemas;
+      const { ChosenTypes, EventTypeName } = components.schemas;
       expect(ChosenTypes.items.examples).toEqual(["*", ...Object.keys(webhooks)]);
-      expect(EventDraft.properties.type.enum).toEqual(Object.keys(webhooks));
+      expect(EventTypeName.enum).toEqual(Object.keys(webhooks));
       expect((await server.get("/docs")).text.includes("order.shipped")).toBe("order.shipped" in webhooks);
       // Long pages without a key are paced.
       server.clock.advance(60_000);

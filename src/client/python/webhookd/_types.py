@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 
+AfterFailure = Literal["continue", "hold"]
+
+
 class Attempt(TypedDict):
     id: str
     event: str
@@ -26,7 +29,7 @@ class Attempt(TypedDict):
     # The status code that the receiver answered with, if it answered.
     status_code: Optional[int]
     # Why it failed; null when it succeeded.
-    error: Literal["http_status", "redirect_not_followed", "timeout", "dns_failure", "connection_refused", "connection_closed", "tls_error", "bad_response", "response_headers_too_large", "too_many_informational", "address_not_public", "address_metadata", "address_denied", "address_self", "unreachable", "payload_corrupt", "held_expired", "interrupted", None]
+    error: Union[AttemptError, None]
     # A problem with the response body that came after the status had decided the outcome. It does not change the outcome.
     body_error: Literal["timeout", "connection_closed", "bad_response", None]
     # What happened, in one sentence.
@@ -43,6 +46,12 @@ class Attempt(TypedDict):
     response_truncated: bool
 
 
+AttemptError = Literal["http_status", "redirect_not_followed", "timeout", "dns_failure", "connection_refused", "connection_closed", "tls_error", "bad_response", "response_headers_too_large", "too_many_informational", "address_not_public", "address_metadata", "address_denied", "address_self", "unreachable", "payload_corrupt", "held_expired", "interrupted"]
+
+
+AuditAction = Literal["endpoint.register", "endpoint.update", "endpoint.disable", "endpoint.enable", "endpoint.put", "endpoint.delete", "endpoint.test", "event_type.create", "event_type.put", "event_type.import", "event_type.delete", "secret.read", "secret.rotate", "secret.complete", "secret.abandon", "signing_key.rotate", "signing_key.complete", "signing_key.abandon", "signing_key.publish", "event.retry", "event.cancel", "event.erase", "delivery.attempt", "job.create", "job.pause", "job.resume", "job.cancel", "key.create", "key.revoke", "portal_link.create", "daemon.pause", "daemon.resume", "node.drain", "node.resume", "outbox.retry", "outbox.drop", "backup.create", "secret_key.rekey"]
+
+
 class AuditRecord(TypedDict):
     at: str
     # The key that was used, or `socket` for a call over the unix socket.
@@ -54,7 +63,7 @@ class AuditRecord(TypedDict):
     # The tenant whose data the call concerned, or `*`.
     tenant: str
     # `endpoint.disable` and `endpoint.enable` are changes that set `enabled`, whatever else they changed; a refused one is an `endpoint.update`.
-    action: Literal["endpoint.register", "endpoint.update", "endpoint.disable", "endpoint.enable", "endpoint.put", "endpoint.delete", "endpoint.test", "event_type.create", "event_type.put", "event_type.import", "event_type.delete", "secret.read", "secret.rotate", "secret.complete", "secret.abandon", "signing_key.rotate", "signing_key.complete", "signing_key.abandon", "signing_key.publish", "event.retry", "event.cancel", "event.erase", "delivery.attempt", "job.create", "job.pause", "job.resume", "job.cancel", "key.create", "key.revoke", "portal_link.create", "daemon.pause", "daemon.resume", "node.drain", "node.resume", "outbox.retry", "outbox.drop", "backup.create", "secret_key.rekey"]
+    action: AuditAction
     # The id of the object, or the name of the event type; null for the daemon as a whole.
     object: Optional[str]
     # The first of these calls.
@@ -89,20 +98,20 @@ class BackupDraft(TypedDict, total=False):
 
 
 class _BatchItem(TypedDict):
-    type: str
+    type: EventTypeName
     # Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.
-    data: Dict[str, Any]
+    data: PublishedData
 
 
 class BatchItem(_BatchItem, total=False):
     # When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.
-    created_at: str
+    created_at: HappenedAt
     # Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.
-    publisher_id: str
+    publisher_id: PublisherId
     # Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.
-    tags: List[str]
+    tags: Tags
     # What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.
-    ordering_key: str
+    ordering_key: OrderingKey
     # With a key for every tenant: the tenant of the event.
     tenant: str
     # Publishing the same event again with this key does not create a second event.
@@ -122,7 +131,10 @@ class BatchedPublication(_BatchedPublication, total=False):
     duplicate: bool
 
 
-class CancelledEvent(TypedDict):
+BodyFormat = Literal["envelope", "cloudevents", "cloudevents_binary", "data"]
+
+
+class EventFacts(TypedDict):
     id: str
     type: str
     # When it happened, according to the publisher.
@@ -141,6 +153,9 @@ class CancelledEvent(TypedDict):
     ordering_key: Optional[str]
     # When its data was erased; null if it was not.
     erased_at: Optional[str]
+
+
+class CancelledEvent(EventFacts):
     # How many of its deliveries were open.
     cancelled: int
 
@@ -227,10 +242,14 @@ class Endpoint(TypedDict):
     rate_per_second: Optional[float]
     max_in_flight: Optional[int]
     enabled: bool
-    when_disabled: Literal["hold", "skip"]
-    ordering: Literal["none", "by_key"]
-    after_failure: Literal["continue", "hold"]
-    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data"]
+    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+    when_disabled: WhenDisabled
+    # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
+    ordering: Ordering
+    # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
+    after_failure: AfterFailure
+    # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
+    format: BodyFormat
     signatures: List[Literal["hmac", "ed25519"]]
     # The name it was registered under, unique within the tenant.
     uid: Optional[str]
@@ -240,33 +259,36 @@ class Endpoint(TypedDict):
     # During a rotation: when the next signing secret takes over.
     secret_switches_at: Optional[str]
     # Which parts of the endpoint the store can no longer read; null if all is well. Until the endpoint is repaired, nothing is sent to it, and its deliveries wait.
-    damaged: Optional[Dict[str, Any]]
+    damaged: Union[EndpointDamage, None]
     created_at: str
     updated_at: str
 
 
 class EndpointChange(TypedDict, total=False):
     # A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
-    url: str
+    url: EndpointUrl
+    # The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern includes types that are added later, and may match none today.
     events: ChosenTypes
+    # Which events of those types are sent to it: a filter of at most 4096 characters of JSON, or null for all. A change replaces the whole filter.
     filter: FilterDocument
     # A note for people, on one line.
     description: Optional[str]
     headers: Optional[Dict[str, Any]]
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
-    rate_per_second: Optional[float]
+    rate_per_second: RatePerSecond
     # The maximum number of attempts at once: the ceiling of the adaptive cap.
-    max_in_flight: Optional[int]
+    max_in_flight: MaxInFlight
     # Whether anything is sent to it.
     enabled: bool
     # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
-    when_disabled: Literal["hold", "skip", None]
+    when_disabled: Union[WhenDisabled, None]
     # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
-    ordering: Literal["none", "by_key", None]
+    ordering: Union[Ordering, None]
     # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
-    after_failure: Literal["continue", "hold", None]
+    after_failure: Union[AfterFailure, None]
     # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
-    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data", None]
+    format: Union[BodyFormat, None]
+    # The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
     signatures: Union[ChosenSignatures, None]
     # Your own name for it, unique within the tenant.
     uid: Optional[str]
@@ -275,33 +297,61 @@ class EndpointChange(TypedDict, total=False):
     held: Literal["release", "cancel"]
 
 
+class EndpointDamage(TypedDict):
+    # The parts that cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; setting anything else again repairs it.
+    parts: List[EndpointPart]
+    # How it is damaged, in a sentence.
+    reason: str
+
+
+class HeldKeys(TypedDict):
+    # How many are held, counted up to the maximum. In a list of more than ten endpoints, each is counted up to its share of 100,000.
+    count: int
+    # Since when the one that has been held for longest is held.
+    since: str
+    # That key.
+    ordering_key: str
+    # The failed event that holds it. To go on, replay it, or cancel it to leave it out: the next event of the key is sent then.
+    event: str
+
+
+class EndpointHeldKeys(HeldKeys):
+    endpoint: str
+
+
+EndpointPart = Literal["signing_secret", "next_signing_secret", "signing_key", "headers", "url", "events", "signatures", "filter", "metadata", "when_disabled", "ordering", "after_failure", "format", "rate_per_second", "max_in_flight", "tenant"]
+
+
 class _EndpointReplacement(TypedDict):
     # A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
-    url: str
+    url: EndpointUrl
+    # The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern includes types that are added later, and may match none today.
     events: ChosenTypes
 
 
 class EndpointReplacement(_EndpointReplacement, total=False):
+    # Which events of those types are sent to it: a filter of at most 4096 characters of JSON, or null for all. A change replaces the whole filter.
     filter: FilterDocument
     # A note for people, on one line.
     description: str
     # Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
-    headers: Dict[str, str]
+    headers: HeaderValues
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
-    rate_per_second: Optional[float]
+    rate_per_second: RatePerSecond
     # The maximum number of attempts at once: the ceiling of the adaptive cap.
-    max_in_flight: Optional[int]
+    max_in_flight: MaxInFlight
     # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
-    when_disabled: Literal["hold", "skip"]
+    when_disabled: WhenDisabled
     # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
-    ordering: Literal["none", "by_key"]
+    ordering: Ordering
     # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
-    after_failure: Literal["continue", "hold"]
+    after_failure: AfterFailure
     # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
-    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data"]
+    format: BodyFormat
+    # The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
     signatures: ChosenSignatures
     # For your own use: at most 4096 bytes of JSON.
-    metadata: Dict[str, Any]
+    metadata: Metadata
     # By default it stays as it is; a new endpoint is enabled.
     enabled: bool
     # Needed only if the path contains an id. If you leave it out in that case, the endpoint loses its `uid`.
@@ -317,7 +367,7 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     # Ignored.
     secret_switches_at: Optional[str]
     # Ignored.
-    damaged: Optional[Dict[str, Any]]
+    damaged: Union[EndpointDamage, None]
     # Ignored.
     created_at: str
     # Ignored.
@@ -326,29 +376,14 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     health: Dict[str, Any]
 
 
+EndpointUrl = str
+
+
 class EndpointWithHealth(Endpoint):
     health: Health
 
 
-class Event(TypedDict):
-    id: str
-    type: str
-    # When it happened, according to the publisher.
-    created_at: str
-    # When webhookd committed it. Lists and retention use this time.
-    received_at: str
-    tenant: str
-    test: bool
-    # `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; `unmatched` if no endpoint chose it.
-    status: Literal["pending", "held", "delivered", "failed", "cancelled", "unmatched"]
-    # The publisher's own id for it; null if it has none.
-    publisher_id: Optional[str]
-    # The publisher's tags, sorted; at most 5.
-    tags: List[str]
-    # Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.
-    ordering_key: Optional[str]
-    # When its data was erased; null if it was not.
-    erased_at: Optional[str]
+class Event(EventFacts):
     # Byte for byte as it was published; null once it has been erased.
     data: Optional[Dict[str, Any]]
     # At most 100 deliveries.
@@ -364,46 +399,25 @@ class EventBatch(TypedDict):
 
 
 class _EventDraft(TypedDict):
-    type: str
+    type: EventTypeName
     # Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.
-    data: Dict[str, Any]
+    data: PublishedData
 
 
 class EventDraft(_EventDraft, total=False):
     # When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.
-    created_at: str
+    created_at: HappenedAt
     # Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.
-    publisher_id: str
+    publisher_id: PublisherId
     # Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.
-    tags: List[str]
+    tags: Tags
     # What the event is about, such as `order_1042`. Endpoints with `ordering` `by_key` get the events of a key in the order in which they were published. 1 to 256 bytes in UTF-8, without control characters.
-    ordering_key: str
+    ordering_key: OrderingKey
     # With a key for every tenant: the tenant of the event.
     tenant: str
 
 
-class _EventSummary(TypedDict):
-    id: str
-    type: str
-    # When it happened, according to the publisher.
-    created_at: str
-    # When webhookd committed it. Lists and retention use this time.
-    received_at: str
-    tenant: str
-    test: bool
-    # `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; `unmatched` if no endpoint chose it.
-    status: Literal["pending", "held", "delivered", "failed", "cancelled", "unmatched"]
-    # The publisher's own id for it; null if it has none.
-    publisher_id: Optional[str]
-    # The publisher's tags, sorted; at most 5.
-    tags: List[str]
-    # Endpoints with `ordering` `by_key` get the events of this key in order; null if it has none.
-    ordering_key: Optional[str]
-    # When its data was erased; null if it was not.
-    erased_at: Optional[str]
-
-
-class EventSummary(_EventSummary, total=False):
+class EventSummary(EventFacts, total=False):
     # Byte for byte as it was published; null once it has been erased.
     data: Optional[Dict[str, Any]]
     # At most 100 deliveries.
@@ -425,6 +439,7 @@ class EventType(TypedDict):
     source: Literal["specified", "example"]
     # A word under which types are shown together.
     group: Optional[str]
+    # What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
     validation: Validation
     # Whether new publishers and subscribers should use another type.
     deprecated: bool
@@ -447,16 +462,17 @@ class EventTypeDraft(_EventTypeDraft, total=False):
     # What the event says, for subscribers, on one line.
     description: str
     # JSON Schema 2020-12 of `data`. By default any object; without references to other documents.
-    schema: Dict[str, Any]
+    schema: TypeSchema
     # An example of `data`, which must match the schema; by default one is made from the schema.
-    sample: Dict[str, Any]
+    sample: TypeSample
     # A word under which types are shown together.
-    group: Optional[str]
+    group: TypeGroup
+    # What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
     validation: Validation
     # Warns publishers with a `Deprecation` header, and subscribers in the portal.
     deprecated: bool
     # For a deprecated type: when its events are expected to end, for the `Sunset` header.
-    sunset_at: Optional[str]
+    sunset_at: SunsetAt
     # Stops offering it to endpoints; those that chose it still receive it.
     archived: bool
 
@@ -477,20 +493,24 @@ class EventTypeImported(TypedDict):
     dry_run: bool
 
 
+EventTypeName = str
+
+
 class EventTypeSettings(TypedDict, total=False):
     # What the event says, for subscribers, on one line.
     description: str
     # JSON Schema 2020-12 of `data`. By default any object; without references to other documents.
-    schema: Dict[str, Any]
+    schema: TypeSchema
     # An example of `data`, which must match the schema; by default one is made from the schema.
-    sample: Dict[str, Any]
+    sample: TypeSample
     # A word under which types are shown together.
-    group: Optional[str]
+    group: TypeGroup
+    # What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
     validation: Validation
     # Warns publishers with a `Deprecation` header, and subscribers in the portal.
     deprecated: bool
     # For a deprecated type: when its events are expected to end, for the `Sunset` header.
-    sunset_at: Optional[str]
+    sunset_at: SunsetAt
     # Stops offering it to endpoints; those that chose it still receive it.
     archived: bool
     # If you send back what you read: it must be the name in the path.
@@ -522,7 +542,7 @@ class Explanation(TypedDict):
 
 class FailureGroup(TypedDict):
     endpoint: str
-    error: Literal["http_status", "redirect_not_followed", "timeout", "dns_failure", "connection_refused", "connection_closed", "tls_error", "bad_response", "response_headers_too_large", "too_many_informational", "address_not_public", "address_metadata", "address_denied", "address_self", "unreachable", "payload_corrupt", "held_expired", "interrupted"]
+    error: AttemptError
     # The status code that the receiver answered with, if it answered.
     status_code: Optional[int]
     # Deliveries that have failed for good, until they are replayed.
@@ -605,6 +625,12 @@ class Halt(TypedDict):
     detail: str
 
 
+HappenedAt = str
+
+
+HeaderValues = Dict[str, str]
+
+
 class Health(TypedDict):
     last_success_at: Optional[str]
     last_failure_at: Optional[str]
@@ -620,17 +646,6 @@ class Health(TypedDict):
     at_once: Optional[int]
 
 
-class HeldKeys(TypedDict):
-    # How many are held, counted up to the maximum. In a list of more than ten endpoints, each is counted up to its share of 100,000.
-    count: int
-    # Since when the one that has been held for longest is held.
-    since: str
-    # That key.
-    ordering_key: str
-    # The failed event that holds it. To go on, replay it, or cancel it to leave it out: the next event of the key is sent then.
-    event: str
-
-
 class _ImportedType(TypedDict):
     # Words of letters, digits, `_` and `-`, separated by dots: at most 128 characters.
     name: str
@@ -640,11 +655,11 @@ class ImportedType(_ImportedType, total=False):
     # What the event says, for subscribers, on one line.
     description: str
     # JSON Schema 2020-12 of `data`. By default any object; without references to other documents.
-    schema: Dict[str, Any]
+    schema: TypeSchema
     # An example of `data`, which must match the schema; by default one is made from the schema.
-    sample: Dict[str, Any]
+    sample: TypeSample
     # A word under which types are shown together.
-    group: Optional[str]
+    group: TypeGroup
     # Warns publishers with a `Deprecation` header, and subscribers in the portal.
     deprecated: bool
 
@@ -747,6 +762,12 @@ class ListedEndpoint(Endpoint, total=False):
     recent: RecentAttempts
 
 
+MaxInFlight = Optional[int]
+
+
+Metadata = Dict[str, Any]
+
+
 class Node(TypedDict):
     # The name of its host, with a number if another node already has that name.
     name: str
@@ -779,6 +800,12 @@ class Node(TypedDict):
 
 class NodeList(TypedDict):
     data: List[Node]
+
+
+Ordering = Literal["none", "by_key"]
+
+
+OrderingKey = str
 
 
 class Outbox(TypedDict):
@@ -925,6 +952,15 @@ class Publication(_Publication, total=False):
     warnings: List[DataWarning]
 
 
+PublishedData = Dict[str, Any]
+
+
+PublisherId = str
+
+
+RatePerSecond = Optional[float]
+
+
 class RecentAttempts(TypedDict):
     since: str
     # The length of each part; the last one is not over yet.
@@ -942,35 +978,38 @@ class RegisteredEndpoint(Endpoint):
 
 class _Registration(TypedDict):
     # A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
-    url: str
+    url: EndpointUrl
+    # The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern includes types that are added later, and may match none today.
     events: ChosenTypes
 
 
 class Registration(_Registration, total=False):
+    # Which events of those types are sent to it: a filter of at most 4096 characters of JSON, or null for all. A change replaces the whole filter.
     filter: FilterDocument
     # A note for people, on one line.
     description: str
     # Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
-    headers: Dict[str, str]
+    headers: HeaderValues
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
-    rate_per_second: Optional[float]
+    rate_per_second: RatePerSecond
     # The maximum number of attempts at once: the ceiling of the adaptive cap.
-    max_in_flight: Optional[int]
+    max_in_flight: MaxInFlight
     # Whether anything is sent to it.
     enabled: bool
     # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
-    when_disabled: Literal["hold", "skip"]
+    when_disabled: WhenDisabled
     # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
-    ordering: Literal["none", "by_key"]
+    ordering: Ordering
     # With `ordering` `by_key`, when an event has failed: `continue` goes on with the next one of its key, `hold` keeps them until somebody replays or cancels the failed event.
-    after_failure: Literal["continue", "hold"]
+    after_failure: AfterFailure
     # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
-    format: Literal["envelope", "cloudevents", "cloudevents_binary", "data"]
+    format: BodyFormat
+    # The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
     signatures: ChosenSignatures
     # Your own name for it, unique within the tenant.
     uid: Optional[str]
     # For your own use: at most 4096 bytes of JSON.
-    metadata: Dict[str, Any]
+    metadata: Metadata
     # A secret that its receiver already verifies with, from another sender. By default, a new one is made.
     secret: str
 
@@ -1123,7 +1162,7 @@ class Status(TypedDict):
     # Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.
     damaged_endpoints: Dict[str, Any]
     # The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
-    held_keys: List[Dict[str, Any]]
+    held_keys: List[EndpointHeldKeys]
     # A sentence for each constant of the specification that the configuration changes.
     departures: List[str]
     # The ladder: the wait after each failure, in order.
@@ -1138,6 +1177,12 @@ class Status(TypedDict):
     socket_uid_trouble: Optional[str]
 
 
+SunsetAt = Optional[str]
+
+
+Tags = List[str]
+
+
 class TenantSummary(TypedDict):
     name: str
     # How many endpoints it has, not counting deleted ones.
@@ -1146,7 +1191,19 @@ class TenantSummary(TypedDict):
     published_last_hour: int
 
 
+TypeGroup = Optional[str]
+
+
+TypeSample = Dict[str, Any]
+
+
+TypeSchema = Dict[str, Any]
+
+
 Validation = Literal["off", "warn", "enforce", None]
+
+
+WhenDisabled = Literal["hold", "skip"]
 
 
 class WholeDelivery(Delivery):
