@@ -124,24 +124,43 @@ interface Line {
   readonly line: number;
 }
 
-/** A cell: in quotes, in which two stand for one, or plain. Then a comma, or the end of the line or of the text. */
-const CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
+const PLAIN = /[^",\r\n]*/y;
+const END = /,|\r?\n|$/y;
 
 function linesOf(text: string, name: string): Line[] {
   const source = text.replace(/^\ufeff/, "");
   const lines: Line[] = [];
   let [cells, line, first, at]: [string[], number, number, number] = [[], 1, 1, 0];
   while (at < source.length || cells.length > 0) {
-    CELL.lastIndex = at;
-    const found = CELL.exec(source);
-    if (found === null) throw usage(`${name}:${line} has a quote inside a cell that does not begin with one`);
-    const [whole, quoted, plain, end] = found;
-    cells.push(quoted?.replaceAll('""', '"') ?? plain!);
-    at += whole.length;
-    line += whole.split("\n").length - 1;
+    const cell = cellAt(source, at);
+    if (cell === null) throw usage(`${name}:${line} begins a cell with a quote, and no quote ends it`);
+    const end = foundAt(END, source, cell.to);
+    if (end === null) throw usage(`${name}:${line} has a quote inside a cell that does not begin with one`);
+    cells.push(cell.value);
+    line += source.slice(at, cell.to + end.length).split("\n").length - 1;
+    at = cell.to + end.length;
     if (end === ",") continue;
-    if (cells.some((cell) => cell.trim() !== "")) lines.push({ cells, line: first });
+    if (cells.some((value) => value.trim() !== "")) lines.push({ cells, line: first });
     [cells, first] = [[], line];
   }
   return lines;
+}
+
+/**
+ * Reads the cell that begins there: plain, or in quotes, in which two stand for one. Null if no quote ends it. A regular
+ * expression for all of it would run out of stack in a long cell.
+ */
+function cellAt(source: string, at: number): { readonly value: string; readonly to: number } | null {
+  if (source[at] !== '"') {
+    const value = foundAt(PLAIN, source, at)!;
+    return { value, to: at + value.length };
+  }
+  for (let quote = source.indexOf('"', at + 1); quote !== -1; quote = source.indexOf('"', quote + 2))
+    if (source[quote + 1] !== '"') return { value: source.slice(at + 1, quote).replaceAll('""', '"'), to: quote + 1 };
+  return null;
+}
+
+function foundAt(sticky: RegExp, source: string, at: number): string | null {
+  sticky.lastIndex = at;
+  return sticky.exec(source)?.[0] ?? null;
 }

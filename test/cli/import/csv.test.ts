@@ -50,6 +50,13 @@ describe("a CSV file", () => {
     expect(two!.url).toBe("https://b.example/");
   });
 
+  it("may have long cells in quotes, and a long one that no quote ends is refused", () => {
+    const long = 'x"",\n'.repeat(4_000_000);
+    const [one] = read(`${HEAD},description\nhttps://a.example/,*,${SECRET},"${long}"`);
+    expect(one!.draft!.description).toMatch(/^x", x", .+…$/);
+    expect(refusal(`${HEAD}\nhttps://a.example/,*,"${long}`)).toContain("a.csv:2 begins a cell with a quote");
+  });
+
   it("names an endpoint without an id by host and path, because the rest of a URL may be secret", () => {
     const urls = ["https://user:pass@a.example/hook?token=1", "user:pass@b.example", "https://a.example/hook?token=2"];
     const ids = read([HEAD, ...urls.map((url) => `${url},*,${SECRET}`)].join("\n")).map(({ id }) => id);
@@ -63,6 +70,7 @@ describe("a CSV file", () => {
     [`${HEAD},url\n`, "a.csv names a column twice"],
     [`${HEAD}\nhttps://a.example/,*\n`, "a.csv:2 has 2 cells, and the first line has 3"],
     [`${HEAD}\n"a\nb",*,${SECRET}\nx"y,*,${SECRET}`, "a.csv:4 has a quote inside a cell"],
+    [`${HEAD}\na,*,${SECRET}\n"b,*,${SECRET}\n`, "a.csv:3 begins a cell with a quote, and no quote ends it"],
   ])("is refused as a whole: %j", (text, says) => {
     const message = refusal(text);
     expect(message).toContain(says);
