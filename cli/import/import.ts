@@ -79,7 +79,7 @@ const CSV: Source = {
   from: "csv",
   async read({ file }, io) {
     const { csvIn } = await import("./csv.ts");
-    return csvIn(await readInputText(file!, "FILE", MAX_BYTES, io), file === "-" ? "stdin" : file!);
+    return csvIn(await readInputText(file!, "FILE", MAX_BYTES, io), nameOf(file!));
   },
 };
 
@@ -131,7 +131,7 @@ function jsonSource(
     from,
     async read(args, io) {
       const { read, describe } = await load();
-      if (args.file !== undefined) return describe(await jsonIn(args.file, io), args.file, io.now());
+      if (args.file !== undefined) return describe(await jsonIn(args.file, io), nameOf(args.file), io.now());
       const { foreignApi } = await import("./foreign-api.ts");
       const api = foreignApi({ ...args, from: args.from! }, variable, io);
       return describe(await read(api, args), args.from!, io.now());
@@ -223,7 +223,7 @@ interface Outcome {
 
 function report({ plan, described, made, left, args, isShown }: Outcome, io: Io): void {
   const section = signatureSections(plan, described, made);
-  if (args.json) return sayJson(io, jsonOf(plan, described, section, args["dry-run"]));
+  if (args.json) return sayJson(io, jsonOf({ plan, described, made, args }, section));
   if (args["dry-run"]) note(io, `${summaryOf(plan) || "There is nothing to import"}. Nothing was done.`);
   else say(io, isShown ? "There is nothing to import." : `Imported: ${summaryOf(plan)}.`);
   for (const [{ described: one }, { reason }] of left) note(io, `  ${one.id} ${reason ?? "was left as it is"}`);
@@ -231,25 +231,33 @@ function report({ plan, described, made, left, args, isShown }: Outcome, io: Io)
     note(io, "So that receivers can go on verifying what they verify now, the configuration needs:");
     for (const line of section.split("\n")) note(io, `  ${line}`);
   }
-  if (!isShown && !args.enable) note(io, "The new endpoints are disabled. To send to them: the same with --enable.");
+  if (made.size > 0 && !args.enable) note(io, "The new endpoints are disabled. To send to them: the same with --enable.");
 }
 
-function jsonOf({ types, endpoints }: Plan, { notes }: Described, section: string | null, isDryRun: boolean) {
+function jsonOf({ plan, described, made, args }: Omit<Outcome, "left" | "isShown">, section: string | null) {
   return {
-    endpoints: endpoints.map(({ described: { tenant, id, url }, result, changed, reason, here, notes: own }) => {
-      return { tenant, id, url: shownUrl(url), endpoint: here?.id ?? null, result, changed, reason, notes: own };
+    endpoints: plan.endpoints.map((endpoint) => {
+      const { described: one, result, changed, reason, notes } = endpoint;
+      const { tenant, id, url } = one;
+      const own = endpoint.here?.id ?? made.get(endpoint) ?? null;
+      return { tenant, id, url: shownUrl(url), endpoint: own, result, changed, reason, notes };
     }),
-    event_types: types.map(({ name, result, changed, reason, notes: own }) => {
+    event_types: plan.types.map(({ name, result, changed, reason, notes: own }) => {
       return { name, result, changed, reason, notes: own };
     }),
-    notes,
+    notes: described.notes,
     signature_also: section,
-    dry_run: isDryRun,
+    dry_run: args["dry-run"],
   };
 }
 
 /** No message repeats what is in the file, because it has secrets in it. */
 async function jsonIn(file: string, io: Io) {
   const { recordIn } = await import("./export-file.ts");
-  return recordIn(await readInputText(file, "--file", MAX_BYTES, io), file === "-" ? "stdin" : file);
+  return recordIn(await readInputText(file, "--file", MAX_BYTES, io), nameOf(file));
+}
+
+/** The file in messages. */
+function nameOf(file: string): string {
+  return file === "-" ? "stdin" : file;
 }

@@ -136,15 +136,13 @@ async function triedTypes(types: readonly DescribedType[], client: Client) {
   return rows;
 }
 
-const MAX_TYPES = 1000;
-
-/** Splits types into as many as one import may have. */
+/** Splits types into parts of which each fits into one request. */
 export function inImports<T extends { readonly draft: TypeDraft }>(types: readonly T[]): T[][] {
   const parts: T[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const type of types) {
     const size = Buffer.byteLength(JSON.stringify(type.draft)) + 1;
-    if (bytes + size > MAX_IMPORT_BYTES - 100 || parts.at(-1)!.length === MAX_TYPES) {
+    if (bytes + size > MAX_IMPORT_BYTES - 100) {
       parts.push([]);
       bytes = 0;
     }

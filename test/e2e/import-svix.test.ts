@@ -72,6 +72,7 @@ describe("webhookd import svix", () => {
       endpoint.secret = { key: svixSecret() };
       const second = await run(daemon, ["--yes"], svix);
       expect(second.out).toBe("Imported: 1 endpoint: 1 changed; 1 event type: 1 unchanged.\n");
+      expect(second.err).not.toContain("disabled");
       const rotating = await publish();
       expect([verifies(rotating, secret), verifies(rotating, endpoint.secret.key)]).toEqual([true, true]);
       const [id] = (await endpointsOf(daemon, "acme")).map((one) => one.id);
