@@ -34,7 +34,7 @@ export interface Described {
 /** The values to offer for a hint such as `STATUS`. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   SHELL: SHELLS,
-  STATUS: ["pending", "held", "delivered", "failed", "cancelled"],
+  STATUS: ["pending", "held", "delivered", "failed", "cancelled", "shadowed"],
   LEVEL: ["debug", "info", "warn", "error"],
   FORMAT: ["auto", "json", "pretty"],
 };

@@ -75,7 +75,7 @@ export function worstFirst<T extends Pick<Shown, "status" | "attempts">>(deliver
   return deliveries.toSorted((one, other) => rankOf(one) - rankOf(other));
 }
 
-const RANKS = ["failed", "pending", "held", "cancelled", "delivered"];
+const RANKS = ["failed", "pending", "held", "cancelled", "shadowed", "delivered"];
 
 function rankOf({ status, attempts }: Pick<Shown, "status" | "attempts">): number {
   return RANKS.indexOf(status) + (status === "pending" && attempts === 0 ? 0.5 : 0);
@@ -149,6 +149,8 @@ function tocome(
       return [`no attempts left; to start over: webhookd replay ${event} --endpoint ${endpoint}`];
     case "cancelled":
       return ["cancelled: nothing more will be sent"];
+    case "shadowed":
+      return ["shadowed: its endpoint was disabled and in shadow, so nothing was sent, and nothing will be"];
     case "delivered":
       return [];
   }

@@ -1,3 +1,4 @@
+import { WHEN_DISABLED } from "../../src/domain/endpoints/endpoint.ts";
 import { CLIENT, command, YES } from "../command.ts";
 import { confirm, requireConsent } from "../confirm.ts";
 import { ENDPOINT, findEndpoint } from "./find.ts";
@@ -52,11 +53,18 @@ export const endpointsEnable = command({
   },
 });
 
+const FATES = {
+  hold: "Its waiting deliveries are held, and so are its new events.",
+  skip: "Its new events are skipped; deliveries that were already waiting are held.",
+  shadow: "Its new events are shadowed, and never sent; deliveries that were already waiting are held.",
+} as const;
+
 export const endpointsDisable = command({
   args: {
     endpoint: ENDPOINT,
     hold: { type: "boolean", description: "Hold its events until it is enabled" },
     skip: { type: "boolean", description: "Skip its events; they are never sent" },
+    shadow: { type: "boolean", description: "Decide about its events and show them as shadowed; they are never sent" },
     ...CLIENT,
   },
   examples: [
@@ -64,8 +72,9 @@ export const endpointsDisable = command({
     "webhookd endpoints disable ep_01m7w8bx02jeyjr53r14y5rmma --skip",
   ],
   async run(args, io) {
-    if (args.hold && args.skip) throw usage("--hold and --skip cannot be combined");
-    const whenDisabled = args.hold ? "hold" : args.skip ? "skip" : undefined;
+    const [whenDisabled, other] = WHEN_DISABLED.filter((word) => args[word]);
+    if (whenDisabled !== undefined && other !== undefined)
+      throw usage(`--${whenDisabled} and --${other} cannot be combined`);
     const body = { enabled: false, when_disabled: whenDisabled };
     const client = connect(args, io);
     const id = await findEndpoint(args.endpoint, client);
@@ -74,10 +83,7 @@ export const endpointsDisable = command({
       sayJson(io, after);
       return EXIT.ok;
     }
-    const fate =
-      after.when_disabled === "skip"
-        ? "Its new events are skipped; deliveries that were already waiting are held."
-        : "Its waiting deliveries are held, and so are its new events.";
+    const fate = FATES[after.when_disabled];
     say(io, `${id} is disabled: nothing more is sent to it.`);
     say(io, `${fate} To enable it: webhookd endpoints enable ${id}`);
     return EXIT.ok;

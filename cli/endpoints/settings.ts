@@ -27,7 +27,7 @@ export const SETTINGS = {
   },
   "when-disabled": {
     type: "enum",
-    options: ["hold", "skip"],
+    options: ["hold", "skip", "shadow"],
     description: "What to do with its events while it is disabled",
   },
   ordering: {

@@ -231,7 +231,8 @@ function report({ plan, described, made, left, args, isShown }: Outcome, io: Io)
     note(io, "So that receivers can go on verifying what they verify now, the configuration needs:");
     for (const line of section.split("\n")) note(io, `  ${line}`);
   }
-  if (made.size > 0 && !args.enable) note(io, "The new endpoints are disabled. To send to them: the same with --enable.");
+  if (made.size > 0 && !args.enable)
+    note(io, "The new endpoints are disabled. To send to them: the same with --enable.");
 }
 
 function jsonOf({ plan, described, made, args }: Omit<Outcome, "left" | "isShown">, section: string | null) {

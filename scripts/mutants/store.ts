@@ -266,9 +266,30 @@ export const STORE: readonly Mutant[] = [
   {
     name: "an-endpoint-that-skips-receives-while-disabled",
     file: "src/domain/events/routing.ts",
-    find: 'enabled || whenDisabled === "hold"',
+    find: 'enabled || whenDisabled !== "skip"',
     replace: "enabled || whenDisabled !== undefined",
     tests: ["test/domain/routing.test.ts"],
+  },
+  {
+    name: "an-endpoint-in-shadow-is-sent-what-it-misses",
+    file: "src/domain/events/routing.ts",
+    find: 'return !enabled && whenDisabled === "shadow" && !isTest;',
+    replace: "return false;",
+    tests: ["test/domain/routing.test.ts", "test/store/sqlite.test.ts"],
+  },
+  {
+    name: "what-was-shadowed-is-owed-after-damage",
+    file: "src/store/sqlite/events/event-store.ts",
+    find: "        this.#fresh.settled(key, endpoint.number);\n",
+    replace: "",
+    tests: ["test/store/sqlite/claims/settled.test.ts"],
+  },
+  {
+    name: "what-is-shadowed-counts-as-pending",
+    file: "src/domain/events/routing.ts",
+    find: "one.recipients.filter((endpoint) => !isShadowed(endpoint, false)).length",
+    replace: "one.recipients.length",
+    tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-filter-with-several-values-takes-any",

@@ -131,6 +131,9 @@ describe("an event's status", () => {
     [["delivered"], "delivered"],
     [["cancelled"], "cancelled"],
     [["cancelled", "delivered"], "delivered"],
+    [["shadowed"], "shadowed"],
+    [["shadowed", "cancelled"], "cancelled"],
+    [["shadowed", "delivered"], "delivered"],
     [["delivered", "held"], "held"],
     [["held", "pending"], "pending"],
     [["delivered", "pending", "failed"], "failed"],
@@ -139,7 +142,7 @@ describe("an event's status", () => {
   });
 
   it("does not depend on the order of its deliveries", () => {
-    const status = fc.constantFrom<ShownStatus[]>("pending", "delivered", "failed", "cancelled", "held");
+    const status = fc.constantFrom<ShownStatus[]>("pending", "delivered", "failed", "cancelled", "held", "shadowed");
     fc.assert(
       fc.property(fc.array(status), (deliveries) => eventStatus(deliveries) === eventStatus(deliveries.toReversed())),
     );

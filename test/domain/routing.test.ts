@@ -12,10 +12,12 @@ import {
   publishing,
   type Capacity,
   countByTenant,
+  isShadowed,
   type Remembered,
   recipientsOf,
   route,
   startsAtOnce,
+  type Subscriber,
 } from "../../src/domain/events/routing.ts";
 import { Random } from "../sim/random.ts";
 import { DrawnFilters } from "./drawn-filters.ts";
@@ -31,7 +33,8 @@ function keyed(key: string, fill = 0, more: Partial<EventDraft> = {}): EventDraf
   return draft({ idempotency: { key, fingerprint: new Uint8Array(32).fill(fill), expiresAt: START + 1 }, ...more });
 }
 
-const most = Array.from({ length: 20_000 }, (_, at) => ({ number: at, filter: null }));
+const ON = { enabled: true, whenDisabled: "hold" } as const;
+const most = Array.from({ length: 20_000 }, (_, at) => ({ ...ON, number: at, filter: null }));
 const some = new Map<number, typeof most>();
 function many(count: number): typeof most {
   if (!some.has(count)) some.set(count, most.slice(0, count));
@@ -39,14 +42,20 @@ function many(count: number): typeof most {
 }
 const NONE: ReadonlyMap<string, Backlog> = new Map();
 
-function recipients<Endpoint extends Filtered>(of: EventDraft, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+function recipients<Endpoint extends Filtered & Subscriber>(
+  of: EventDraft,
+  endpoints: readonly Endpoint[],
+): readonly Endpoint[] {
   const routed = route([of], { recipients: [endpoints], remembered: null, backlogs: NONE });
   if (routed instanceof WebhookdError) throw routed;
   return (routed as readonly { recipients: readonly Endpoint[] }[])[0]!.recipients;
 }
 
 /** Returns the same result, however long the filters take. */
-function allRecipients<Endpoint extends Filtered>(of: EventDraft, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+function allRecipients<Endpoint extends Filtered & Subscriber>(
+  of: EventDraft,
+  endpoints: readonly Endpoint[],
+): readonly Endpoint[] {
   try {
     return recipients(of, endpoints);
   } catch (error) {
@@ -65,7 +74,7 @@ const slow = (at: number, looks: number, items: number) =>
 const ones = (items: number) => Buffer.from(JSON.stringify({ x: Array.from({ length: items }, () => 1) }));
 const endpointsWith = (count: number, textOf: (at: number) => string | null) => {
   const filters = new CompiledFilters();
-  return Array.from({ length: count }, (_, number) => ({ number, filter: filters.of(textOf(number)) }));
+  return Array.from({ length: count }, (_, number) => ({ ...ON, number, filter: filters.of(textOf(number)) }));
 };
 
 describe("filters of many endpoints", () => {
@@ -131,14 +140,18 @@ describe("filters of many endpoints", () => {
 });
 
 describe("who receives an event", () => {
-  it("are the subscribers that are enabled, or hold what comes while they are disabled", () => {
+  it("are the subscribers that are enabled, or hold or shadow what comes while they are disabled", () => {
     const subscribers = [
       { id: 1, enabled: true, whenDisabled: "hold" },
       { id: 2, enabled: true, whenDisabled: "skip" },
       { id: 3, enabled: false, whenDisabled: "hold" },
       { id: 4, enabled: false, whenDisabled: "skip" },
+      { id: 5, enabled: true, whenDisabled: "shadow" },
+      { id: 6, enabled: false, whenDisabled: "shadow" },
     ] as const;
-    expect(recipientsOf(subscribers).map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(recipientsOf(subscribers).map(({ id }) => id)).toEqual([1, 2, 3, 5, 6]);
+    expect(subscribers.flatMap((one) => (isShadowed(one, false) ? one.id : []))).toEqual([6]);
+    expect(subscribers.some((one) => isShadowed(one, true))).toBe(false);
   });
 
   it("are those whose filter takes it, and a test goes to its endpoint whatever the filter says", () => {
@@ -151,7 +164,7 @@ describe("who receives an event", () => {
       '{"tags":"vip"}',
       "{",
     ];
-    const endpoints = texts.map((text, number) => ({ number, filter: filters.of(text) }));
+    const endpoints = texts.map((text, number) => ({ ...ON, number, filter: filters.of(text) }));
     const numbers = (more: Partial<EventDraft>) => recipients(draft(more), endpoints).map(({ number }) => number);
     expect(numbers({ data: Buffer.from('{"x":2}') })).toEqual([0, 2, 3, 5]);
     const labels = { publisherId: null, tags: ["vip"] };
@@ -169,7 +182,7 @@ describe("who receives an event", () => {
   it("are all without a filter, and the data is then not read", () => {
     const endpoints = many(3);
     expect(recipients(draft({ data: Buffer.from("not JSON") }), endpoints)).toBe(endpoints);
-    const byType = [{ filter: new CompiledFilters().of('{"type":"budget.exceeded"}') }];
+    const byType = [{ ...ON, filter: new CompiledFilters().of('{"type":"budget.exceeded"}') }];
     expect(recipients(draft({ data: Buffer.from("not JSON") }), byType)).toEqual(byType);
   });
 

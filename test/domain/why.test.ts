@@ -121,6 +121,12 @@ const CASES: readonly (readonly [what: string, facts: More, code: string, senten
     /^It was delivered at /,
   ],
   [
+    "shadowed",
+    { delivery: { status: "shadowed", nextAttemptAt: null } },
+    "shadowed",
+    "It was shadowed: the endpoint was disabled when the event was published, and shadows what it misses, so nothing was sent.",
+  ],
+  [
     "held",
     { delivery: { status: "held", nextAttemptAt: null } },
     "held",

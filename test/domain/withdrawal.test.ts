@@ -13,12 +13,19 @@ const OPEN: Receiving = { enabled: true, deleted: false, cancelTo: null };
 const DISABLED = { ...OPEN, enabled: false };
 const DELETED = { ...OPEN, deleted: true, cancelTo: Number.MAX_SAFE_INTEGER };
 const SWEPT = { ...OPEN, cancelTo: 100 };
-const STATUSES: readonly StoredStatus[] = ["fresh", "waiting", "delivered", "failed", "cancelled"];
+const STATUSES: readonly StoredStatus[] = ["fresh", "waiting", "delivered", "failed", "cancelled", "shadowed"];
 
 describe("a replay", () => {
   it("begins a new round of what failed, and with force also of what was delivered", () => {
-    expect(STATUSES.map((status) => replayOf(status, OPEN, false))).toEqual([null, null, null, "restart", null]);
-    expect(STATUSES.map((status) => replayOf(status, OPEN, true))).toEqual([null, null, "restart", "restart", null]);
+    expect(STATUSES.map((status) => replayOf(status, OPEN, false))).toEqual([null, null, null, "restart", null, null]);
+    expect(STATUSES.map((status) => replayOf(status, OPEN, true))).toEqual([
+      null,
+      null,
+      "restart",
+      "restart",
+      null,
+      null,
+    ]);
   });
 
   it("leaves alone what would not be sent, or would be cancelled by a sweep, and says why", () => {
@@ -45,7 +52,7 @@ describe("a request for one attempt", () => {
 
   it("is taken for what is open or failed, also while the endpoint is disabled", () => {
     const results = STATUSES.map((status) => request(status, DISABLED));
-    expect(results).toEqual(["requested", "requested", "settled", "requested", "settled"]);
+    expect(results).toEqual(["requested", "requested", "settled", "requested", "settled", "settled"]);
   });
 
   it("is refused for what is erased, or belongs to a deleted endpoint", () => {
@@ -65,7 +72,7 @@ describe("a request for one attempt", () => {
 describe("a cancel", () => {
   it("notifies everyone of what it cancels, and the dispatcher again of what was cancelled before", () => {
     const notified = STATUSES.map((status) => whoIsNotified(status, false, false));
-    expect(notified).toEqual(["all", "all", null, null, "all"]);
+    expect(notified).toEqual(["all", "all", null, null, "all", null]);
   });
 
   it("notifies only the dispatcher of a test, and of a delivery that lost only a request", () => {

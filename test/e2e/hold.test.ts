@@ -56,6 +56,30 @@ describe("a disabled endpoint", () => {
     expect(await health(daemon, id)).toMatchObject({ pending: 0, held: 0, failed: 0, consecutive_failures: 0 });
   });
 
+  it("shadows what is published meanwhile: it is shown, counts as nothing, and is never sent", async () => {
+    const daemon = await TestDaemon.start();
+    const receiver = await aReceiver();
+    const { id } = await daemon.register(receiver.url);
+    await change(daemon, id, { enabled: false, when_disabled: "shadow" });
+    const events = await publishMany(daemon, 3);
+    await change(daemon, id, { enabled: true });
+    const [later] = await publishMany(daemon, 1);
+    await daemon.daemon.idle();
+    expect(idsOf(receiver)).toEqual([later]);
+    expect(await daemon.event(events[0]!)).toMatchObject({
+      status: "shadowed",
+      deliveries: [{ status: "shadowed", attempts: 0, next_attempt_at: null, last_attempt: null }],
+    });
+    const listed = await daemon.request("GET", `${PATH}/deliveries?status=shadowed&total=true`);
+    expect(listed.body).toMatchObject({ total: 3 });
+    expect(await health(daemon, id)).toMatchObject({ pending: 0, held: 0, failed: 0, consecutive_failures: 0 });
+    const stats = (await daemon.request("GET", `${PATH}/stats`)).body;
+    expect(JSON.stringify(stats)).not.toContain("shadow");
+    expect(stats).toMatchObject({ deliveries: { delivered: 1 } });
+    const replayed = await daemon.request("POST", `${PATH}/events/${events[0]}/retry`, { force: true });
+    expect(replayed.status).toBe(409);
+  });
+
   it("with `held: cancel` gets none of it, and all that comes later", async () => {
     const clock = new ManualClock();
     const daemon = await TestDaemon.start({ clock });

@@ -48,7 +48,7 @@ it("an endpoint that was disabled here stays disabled, until it is told to overw
   const { run, patch, shown } = await begin();
   const endpoint = svixEndpoint("https://a.example.com/", { uid: "crm" });
   await run(described(endpoint));
-  expect(await shown("crm")).toMatchObject({ enabled: false, when_disabled: "skip" });
+  expect(await shown("crm")).toMatchObject({ enabled: false, when_disabled: "shadow" });
   await run(described(endpoint), { enable: true });
   expect(await shown("crm")).toMatchObject({ enabled: true, when_disabled: "hold" });
   await patch("crm", { enabled: false });

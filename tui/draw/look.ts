@@ -57,6 +57,7 @@ const GLYPHS = {
   pending: ["○", "."],
   held: ["‖", "="],
   cancelled: ["–", "-"],
+  shadowed: ["◌", "s"],
   unmatched: ["∅", "0"],
   interrupted: ["!", "!"],
   selected: ["▶", ">"],

@@ -10,6 +10,7 @@ const LOOKS: Readonly<Record<string, { readonly glyph: Glyph; readonly style?: S
   pending: { glyph: "pending", style: "blue" },
   held: { glyph: "held", style: "grey" },
   cancelled: { glyph: "cancelled", style: "grey" },
+  shadowed: { glyph: "shadowed", style: "grey" },
   unmatched: { glyph: "unmatched", style: "grey" },
   interrupted: { glyph: "interrupted", style: "yellow" },
   damaged: { glyph: "failed", style: "red" },

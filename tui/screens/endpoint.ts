@@ -102,11 +102,13 @@ function heldKeysOf({ known, now, settings }: State, id: string): string[] {
   return [`${oldest}, for ${age(now - Date.parse(since))}${todo}; ${event} failed`];
 }
 
+const FATES = { hold: "held", skip: "skipped", shadow: "shadowed" } as const;
+
 function titleRow(state: State, endpoint: Endpoint, width: number): string {
   const { look } = state.settings;
   const { text, style } = statusCell(look, stateOf(state, endpoint));
   const why = endpoint.disabled_reason === null ? "" : ` by the daemon (${endpoint.disabled_reason})`;
-  const held = endpoint.enabled ? "" : `; new events are ${endpoint.when_disabled === "hold" ? "held" : "skipped"}`;
+  const held = endpoint.enabled ? "" : `; new events are ${FATES[endpoint.when_disabled]}`;
   return spanRow(
     look,
     [{ text: ` ${text}${why}${held}`, style }, { text: `  ${endpoint.id}  ${endpoint.description}` }],

@@ -63,7 +63,7 @@ function labelsText({ publisher_id: id, tags }: Event): string {
   return [...(id === null ? [] : [id]), ...tags].map((label) => `  ${label}`).join("");
 }
 
-const WORST_FIRST = ["failed", "retrying", "pending", "held", "cancelled", "delivered"];
+const WORST_FIRST = ["failed", "retrying", "pending", "held", "cancelled", "shadowed", "delivered"];
 
 /** People look at an event because of what did not arrive. */
 function worstFirst(deliveries: readonly EventDelivery[]): EventDelivery[] {

@@ -10,6 +10,8 @@ import { KEY } from "../keys/names.ts";
 type Outcome = Pick<Toast, "text" | "tone">;
 type Said<O extends keyof Answers> = (answer: Answers[O], ask: Answered["call"]["ask"]) => string | Outcome;
 
+const FATES = { hold: "held", skip: "skipped", shadow: "shadowed" } as const;
+
 const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   replayEvent: ({ left_alone: left }) =>
     left === undefined || left.length === 0 ? "queued" : `queued; ${left.length} not replayed (endpoint disabled)`,
@@ -17,7 +19,7 @@ const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   changeEndpoint: ({ enabled, when_disabled: when }, { body }) => {
     if (!("enabled" in (body as object))) return "changed";
     if (enabled) return "its held deliveries are being sent";
-    return `nothing more is sent to it; its new events are ${when === "hold" ? "held" : "skipped"}`;
+    return `nothing more is sent to it; its new events are ${FATES[when]}`;
   },
   deleteEndpoint: () => "its past deliveries stay listed",
   rotateSecret: ({ switches_at: at }) =>

@@ -17,7 +17,7 @@ import { anAttempt, Attempt, presentAttempt } from "./attempts.ts";
 
 export const DeliveryStatus = described(
   v.picklist(SHOWN_STATUSES),
-  "`held` is a pending delivery of a disabled endpoint: kept, not sent.",
+  "`held` is a pending delivery of a disabled endpoint: kept, not sent. `shadowed` is one that is never sent.",
 );
 
 export const Delivery = titled(

@@ -11,6 +11,7 @@ import {
   type Endpoint,
   type EndpointSettings,
   SIGNATURES,
+  WHEN_DISABLED,
 } from "../../domain/endpoints/endpoint.ts";
 import { BODY_FORMATS } from "../../domain/endpoints/body-format.ts";
 import { AFTER_FAILURE, ORDERINGS } from "../../domain/deliveries/ordering.ts";
@@ -101,8 +102,9 @@ const MaxInFlight = titled(
 export const WhenDisabled = titled(
   "WhenDisabled",
   described(
-    v.picklist(["hold", "skip"]),
-    "While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.",
+    v.picklist(WHEN_DISABLED),
+    "While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates " +
+      "deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.",
   ),
 );
 const Ordering = titled(

@@ -31,7 +31,7 @@ const EventFacts = titled(
     test: v.boolean(),
     status: described(
       v.picklist(EVENT_STATUSES),
-      "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; " +
+      "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`, `shadowed`; " +
         "`unmatched` if no endpoint chose it.",
     ),
     publisher_id: described(v.nullable(v.string()), "The publisher's own id for it; null if it has none."),

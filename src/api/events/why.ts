@@ -1,6 +1,7 @@
 /** The route that says why an event arrived at an endpoint, or did not: `docs/interface.md` §3. */
 import * as v from "valibot";
 import type { KeptChoice } from "../../domain/endpoints/choice.ts";
+import { WHEN_DISABLED } from "../../domain/endpoints/endpoint.ts";
 import type { Decision } from "../../domain/events/filter/evaluate.ts";
 import { REASON_CODES, reasonOf, sentenceOf, type Reason } from "../../domain/events/why.ts";
 import { isId, receivedWithin, EVERY_TENANT } from "../../domain/id.ts";
@@ -41,7 +42,7 @@ export const Explanation = titled(
           events: v.array(v.string()),
           filter: v.nullable(AnyObject),
           enabled: v.boolean(),
-          when_disabled: v.picklist(["hold", "skip"]),
+          when_disabled: v.picklist(WHEN_DISABLED),
         }),
       ),
       "What the endpoint had chosen when the event was published, if that is the reason; otherwise null.",

@@ -203,7 +203,7 @@ type DataWarning struct {
 type Delivery struct {
 	ID string `json:"id"`
 	Endpoint string `json:"endpoint"`
-	// `held` is a pending delivery of a disabled endpoint: kept, not sent.
+	// `held` is a pending delivery of a disabled endpoint: kept, not sent. `shadowed` is one that is never sent.
 	Status string `json:"status"`
 	// How many attempts have been made.
 	Attempts int64 `json:"attempts"`
@@ -237,7 +237,7 @@ type Endpoint struct {
 	RatePerSecond *float64 `json:"rate_per_second"`
 	MaxInFlight *int64 `json:"max_in_flight"`
 	Enabled bool `json:"enabled"`
-	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
 	WhenDisabled string `json:"when_disabled"`
 	// `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
 	Ordering string `json:"ordering"`
@@ -275,7 +275,7 @@ type EndpointChange struct {
 	MaxInFlight *int64 `json:"max_in_flight,omitempty"`
 	// Whether anything is sent to it.
 	Enabled *bool `json:"enabled,omitempty"`
-	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
 	WhenDisabled *string `json:"when_disabled,omitempty"`
 	// `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
 	Ordering *string `json:"ordering,omitempty"`
@@ -321,7 +321,7 @@ type EndpointReplacement struct {
 	RatePerSecond *float64 `json:"rate_per_second,omitempty"`
 	// The maximum number of attempts at once: the ceiling of the adaptive cap.
 	MaxInFlight *int64 `json:"max_in_flight,omitempty"`
-	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
 	WhenDisabled *string `json:"when_disabled,omitempty"`
 	// `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
 	Ordering *string `json:"ordering,omitempty"`
@@ -406,7 +406,7 @@ type EventFacts struct {
 	ReceivedAt string `json:"received_at"`
 	Tenant string `json:"tenant"`
 	Test bool `json:"test"`
-	// `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; `unmatched` if no endpoint chose it.
+	// `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`, `shadowed`; `unmatched` if no endpoint chose it.
 	Status string `json:"status"`
 	// The publisher's own id for it; null if it has none.
 	PublisherID *string `json:"publisher_id"`
@@ -1054,7 +1054,7 @@ type Registration struct {
 	MaxInFlight *int64 `json:"max_in_flight,omitempty"`
 	// Whether anything is sent to it.
 	Enabled *bool `json:"enabled,omitempty"`
-	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+	// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
 	WhenDisabled *string `json:"when_disabled,omitempty"`
 	// `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
 	Ordering *string `json:"ordering,omitempty"`
@@ -1354,7 +1354,7 @@ type TypeSchema = json.RawMessage
 // What happens to published data that does not match the schema: `enforce` refuses it, `warn` accepts it and says so in `warnings` of the answer, `off` does not look. Null: as `[events] validate` says.
 type Validation = *string
 
-// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+// While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
 type WhenDisabled = string
 
 type WholeDelivery struct {

@@ -6,6 +6,7 @@
  *      │ └──replay── failed ◄──failure, no rung left
  *      └──endpoint deleted, or an operator's cancel──► cancelled
  *
+ * A delivery to an endpoint in shadow is made as `shadowed`, and stays so: no attempt is ever made for it.
  * A manual attempt delivers on 2xx; otherwise it leaves everything as it was. A pending delivery of a disabled endpoint
  * is shown as `held`; its row does not change for that.
  */
@@ -13,13 +14,13 @@ import type { Outcome, Trigger } from "./attempt.ts";
 import { nextDelay, type Ladder, askedDelay } from "./due-time.ts";
 import type { TraceContext } from "../events/event.ts";
 
-export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
+export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled" | "shadowed";
 /**
  * The status as a store keeps it. A pending delivery is fresh from its commit until its first attempt is recorded or it
  * is put back on disk, and memory holds it during that time. Otherwise it waits on disk.
  */
 export type StoredStatus = "fresh" | "waiting" | Exclude<DeliveryStatus, "pending">;
-export const SHOWN_STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
+export const SHOWN_STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "shadowed"] as const;
 export const EVENT_STATUSES = [...SHOWN_STATUSES, "unmatched"] as const;
 export type ShownStatus = (typeof SHOWN_STATUSES)[number];
 export type EventStatus = (typeof EVENT_STATUSES)[number];
@@ -121,7 +122,7 @@ export function settle(
 /** Derives an event's status from its deliveries, so that one slow endpoint never hides another's failure. */
 export function eventStatus(deliveries: Iterable<ShownStatus>): EventStatus {
   const seen = new Set(deliveries);
-  for (const status of ["failed", "pending", "held", "delivered", "cancelled"] as const) {
+  for (const status of ["failed", "pending", "held", "delivered", "cancelled", "shadowed"] as const) {
     if (seen.has(status)) return status;
   }
   return "unmatched";

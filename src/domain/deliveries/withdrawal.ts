@@ -69,7 +69,7 @@ export function requestOf(
 ): "requested" | "gone" | "settled" | "endpoint_deleted" | "behind" {
   const { event, status, isErased, isBehind } = delivery;
   if (isErased) return "gone";
-  if (status === "delivered" || status === "cancelled") return "settled";
+  if (status === "delivered" || status === "cancelled" || status === "shadowed") return "settled";
   if (isBeingCancelled(endpoint, event, status)) return "settled";
   if (endpoint.deleted) return "endpoint_deleted";
   return isBehind ? "behind" : "requested";

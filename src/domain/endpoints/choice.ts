@@ -3,14 +3,14 @@
  * they decided, so that `events/why.ts` can tell why one of those did not arrive.
  */
 import type { FilterDocument } from "../events/filter/filter.ts";
-import type { DisabledReason } from "./endpoint.ts";
+import type { DisabledReason, WhenDisabled } from "./endpoint.ts";
 
 export interface Choice {
   readonly events: readonly string[];
   readonly filter: FilterDocument | null;
   readonly enabled: boolean;
   readonly disabledReason: DisabledReason | null;
-  readonly whenDisabled: "hold" | "skip";
+  readonly whenDisabled: WhenDisabled;
 }
 
 /** The change with which a choice began. A deleted endpoint keeps the choice that it had. */

@@ -50,6 +50,18 @@ export function needsPrivateKey({ signatures }: { readonly signatures: readonly 
   return signatures.includes("ed25519");
 }
 
+/**
+ * Decides about the events of a disabled endpoint. With `hold` they wait for it, with `skip` they make no deliveries, and
+ * with `shadow` they make deliveries that are `shadowed` from the start, which show what would have been sent.
+ */
+export const WHEN_DISABLED = ["hold", "skip", "shadow"] as const;
+export type WhenDisabled = (typeof WHEN_DISABLED)[number];
+
+/** Reads a word from the disk. An unknown one must not lose events, so it counts as `hold`. */
+export function whenDisabledOf(word: string): WhenDisabled {
+  return WHEN_DISABLED.find((one) => one === word) ?? "hold";
+}
+
 /** The number of attempts that an endpoint may have in flight before anything is known about its receiver. */
 export const INITIAL_CAP = 16;
 
@@ -66,8 +78,7 @@ export interface Endpoint {
   readonly enabled: boolean;
   /** Null unless the daemon itself disabled it. */
   readonly disabledReason: DisabledReason | null;
-  /** While the endpoint is disabled, `hold` keeps its deliveries and `skip` creates none. */
-  readonly whenDisabled: "hold" | "skip";
+  readonly whenDisabled: WhenDisabled;
   readonly ordering: Ordering;
   readonly afterFailure: AfterFailure;
   readonly format: BodyFormat;
@@ -95,7 +106,7 @@ export interface EndpointSettings {
   readonly filter: FilterDocument | null;
   readonly description: string;
   readonly enabled: boolean;
-  readonly whenDisabled: "hold" | "skip";
+  readonly whenDisabled: WhenDisabled;
   readonly ordering: Ordering;
   readonly afterFailure: AfterFailure;
   readonly format: BodyFormat;

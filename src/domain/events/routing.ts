@@ -3,7 +3,7 @@
  * is refused because it is too much. A store reads the facts inside its transaction, calls `route`, and writes the
  * result.
  */
-import { INITIAL_CAP } from "../endpoints/endpoint.ts";
+import { INITIAL_CAP, type WhenDisabled } from "../endpoints/endpoint.ts";
 import { WebhookdError } from "../errors.ts";
 import type { EventDraft } from "./event.ts";
 import type { Filtered } from "./filter/filter-index.ts";
@@ -13,7 +13,7 @@ import { IdempotencyMismatch } from "./idempotency.ts";
 /** An endpoint that subscribes to the type of an event. */
 export interface Subscriber {
   readonly enabled: boolean;
-  readonly whenDisabled: "hold" | "skip";
+  readonly whenDisabled: WhenDisabled;
 }
 
 /**
@@ -21,7 +21,12 @@ export interface Subscriber {
  * only to its own endpoint.
  */
 export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly Endpoint[]): readonly Endpoint[] {
-  return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled === "hold");
+  return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled !== "skip");
+}
+
+/** True if a delivery to the endpoint ends as `shadowed` when it is made: nothing is ever sent for it. */
+export function isShadowed({ enabled, whenDisabled }: Subscriber, isTest: boolean): boolean {
+  return !enabled && whenDisabled === "shadow" && !isTest;
 }
 
 /** The deliveries in memory, as far as they decide how many more it takes. */
@@ -107,7 +112,7 @@ export type Routed<Endpoint, Answer> =
  * as `LongFilters`, to be asked outside of the commit. Only new events count against the
  * limits: a repeated request gets the same answer as the first one, whatever has been registered since.
  */
-export function route<Endpoint extends Filtered, Answer extends object>(
+export function route<Endpoint extends Filtered & Subscriber, Answer extends object>(
   drafts: readonly EventDraft[],
   { recipients, remembered, backlogs }: Facts<Endpoint, Answer>,
 ): readonly Routed<Endpoint, Answer>[] | WebhookdError {
@@ -150,18 +155,19 @@ const atOnce: InPieces = (pieces) => {
 };
 
 /**
- * Counts each tenant's new deliveries, for its limit. A test does not count: it is a single delivery, and somebody is
+ * Counts each tenant's new deliveries that are pending, for its limit. A test does not count: it is a single delivery, and somebody is
  * waiting for it.
  */
 export function countByTenant(
   drafts: readonly EventDraft[],
-  routed: readonly Routed<unknown, unknown>[],
+  routed: readonly Routed<Subscriber, unknown>[],
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const [at, { tenant, testFor }] of drafts.entries()) {
     const one = routed[at]!;
-    if (testFor === undefined && "recipients" in one)
-      counts.set(tenant, (counts.get(tenant) ?? 0) + one.recipients.length);
+    if (testFor !== undefined || !("recipients" in one)) continue;
+    const pending = one.recipients.filter((endpoint) => !isShadowed(endpoint, false)).length;
+    counts.set(tenant, (counts.get(tenant) ?? 0) + pending);
   }
   return counts;
 }
@@ -194,7 +200,7 @@ function repeatsOf<Answer extends object>(
 
 function overfull(
   drafts: readonly EventDraft[],
-  routed: readonly Routed<unknown, unknown>[],
+  routed: readonly Routed<Subscriber, unknown>[],
   backlogs: ReadonlyMap<string, Backlog>,
 ): WebhookdError | null {
   for (const [tenant, deliveries] of countByTenant(drafts, routed)) {

@@ -72,6 +72,7 @@ export type Reason =
     }
   | { readonly code: "failed"; readonly at: number | null; readonly attempts: number; readonly last: LastTry | null }
   | { readonly code: "cancelled"; readonly attempts: number; readonly deletedAt: number | null }
+  | { readonly code: "shadowed" }
   | { readonly code: "erased"; readonly at: number; readonly attempts: number }
   | { readonly code: "held"; readonly attempts: number }
   | { readonly code: "retrying"; readonly at: number; readonly attempts: number; readonly last: LastTry | null }
@@ -104,6 +105,7 @@ export const REASON_CODES = [
   "delivered",
   "failed",
   "cancelled",
+  "shadowed",
   "erased",
   "held",
   "retrying",
@@ -173,6 +175,8 @@ function ofDelivery(delivery: WhyDelivery, { event, endpoint }: WhyFacts, { now,
       return event.erasedAt === null
         ? { code: "cancelled", attempts, deletedAt: endpoint.deletedAt }
         : { code: "erased", at: event.erasedAt, attempts };
+    case "shadowed":
+      return { code: "shadowed" };
     case "held":
       return { code: "held", attempts };
     case "pending": {
@@ -206,6 +210,8 @@ export function sentenceOf(reason: Reason): string {
         reason.deletedAt === null ? "" : `; the endpoint was deleted at ${formatInstant(reason.deletedAt)}`;
       return `Its delivery was cancelled${afterTries(reason.attempts)}, so it is not sent any more${deleted}.`;
     }
+    case "shadowed":
+      return "It was shadowed: the endpoint was disabled when the event was published, and shadows what it misses, so nothing was sent.";
     case "erased":
       return `The event was erased at ${formatInstant(reason.at)}, and its delivery is cancelled${afterTries(reason.attempts)}.`;
     case "held":

@@ -13,6 +13,7 @@ export function toneOf(status: Delivery["status"], attempts: number): Tone {
       return attempts > 0 ? "warn" : "wait";
     case "held":
     case "cancelled":
+    case "shadowed":
       return "off";
   }
 }

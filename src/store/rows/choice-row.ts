@@ -1,6 +1,6 @@
 /** A row of choice: what an endpoint received from one change on. The same in both stores. */
 import type { ChoiceChange, ChoiceThen, KeptChoice } from "../../domain/endpoints/choice.ts";
-import { DISABLED_REASONS } from "../../domain/endpoints/endpoint.ts";
+import { DISABLED_REASONS, whenDisabledOf } from "../../domain/endpoints/endpoint.ts";
 import { filterOf, stringsOf } from "./endpoint-row.ts";
 
 export interface ChoiceRow {
@@ -63,6 +63,6 @@ function choiceOf(row: ChoiceRow): KeptChoice {
     filter: row.filter === null ? null : filterOf(row.filter),
     enabled: row.enabled === 1,
     disabledReason: DISABLED_REASONS.find((reason) => reason === row.disabled_reason) ?? null,
-    whenDisabled: row.when_disabled === "skip" ? "skip" : "hold",
+    whenDisabled: whenDisabledOf(row.when_disabled),
   };
 }

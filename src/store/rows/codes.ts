@@ -122,6 +122,7 @@ export const WAITING = 1;
 export const DELIVERED = 2;
 export const FAILED = 3;
 export const CANCELLED = 4;
+export const SHADOWED = 5;
 
 /**
  * A waiting delivery whose `due_at` is at least this waits behind another one of its ordering key, and is not due. The
@@ -134,8 +135,8 @@ export function isBehind(dueAt: number | null): boolean {
   return dueAt !== null && dueAt >= BEHIND;
 }
 
-const STORED: readonly StoredStatus[] = ["fresh", "waiting", "delivered", "failed", "cancelled"];
-const STATUSES: readonly DeliveryStatus[] = ["pending", "pending", "delivered", "failed", "cancelled"];
+const STORED: readonly StoredStatus[] = ["fresh", "waiting", "delivered", "failed", "cancelled", "shadowed"];
+const STATUSES: readonly DeliveryStatus[] = ["pending", "pending", "delivered", "failed", "cancelled", "shadowed"];
 const TRIGGERS: readonly Trigger[] = ["ladder", "replay", "manual", "test"];
 const OUTCOMES: readonly Outcome["outcome"][] = ["succeeded", "failed", "interrupted"];
 

@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import {
   DISABLED_REASONS,
+  WHEN_DISABLED,
+  type WhenDisabled,
   type DamagedTarget,
   type DisabledReason,
   type Endpoint,
@@ -29,7 +31,7 @@ export interface EndpointRow {
   readonly description: string;
   readonly enabled: number;
   readonly disabled_reason: DisabledReason | null;
-  readonly when_disabled: "hold" | "skip";
+  readonly when_disabled: WhenDisabled;
   readonly ordering: string;
   readonly after_failure: string;
   readonly format: string;
@@ -203,8 +205,6 @@ export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
     maxInFlight,
   };
 }
-
-const WHEN_DISABLED = ["hold", "skip"] as const;
 
 /** Returns null if there is no text, or if it does not open. */
 export function secretOf(sealed: string | null, place: string, box: Box): string | null {

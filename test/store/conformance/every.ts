@@ -30,6 +30,7 @@ import { recording } from "./deliveries/record.ts";
 import { replaying } from "./events/replay.ts";
 import { retention } from "./upkeep.ts";
 import { rotating } from "./secrets.ts";
+import { shadowing } from "./events/shadow.ts";
 import { signingKeys } from "./signing-keys.ts";
 import { sorts } from "./reads/sorts.ts";
 import { statistics } from "./statistics/statistics.ts";
@@ -47,6 +48,7 @@ export function everySuite(open: OpenFresh, walked: number): void {
     filters(open);
     why(open);
     pending(open);
+    shadowing(open);
     largeBatches(open);
     replaying(open);
     withdrawing(open);

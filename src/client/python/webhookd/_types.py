@@ -143,8 +143,8 @@ class EventFacts(TypedDict):
     received_at: str
     tenant: str
     test: bool
-    # `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; `unmatched` if no endpoint chose it.
-    status: Literal["pending", "held", "delivered", "failed", "cancelled", "unmatched"]
+    # `failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`, `shadowed`; `unmatched` if no endpoint chose it.
+    status: Literal["pending", "held", "delivered", "failed", "cancelled", "shadowed", "unmatched"]
     # The publisher's own id for it; null if it has none.
     publisher_id: Optional[str]
     # The publisher's tags, sorted; at most 5.
@@ -216,8 +216,8 @@ class DataWarning(TypedDict):
 class Delivery(TypedDict):
     id: str
     endpoint: str
-    # `held` is a pending delivery of a disabled endpoint: kept, not sent.
-    status: Literal["pending", "held", "delivered", "failed", "cancelled"]
+    # `held` is a pending delivery of a disabled endpoint: kept, not sent. `shadowed` is one that is never sent.
+    status: Literal["pending", "held", "delivered", "failed", "cancelled", "shadowed"]
     # How many attempts have been made.
     attempts: int
     # Null unless it is pending.
@@ -242,7 +242,7 @@ class Endpoint(TypedDict):
     rate_per_second: Optional[float]
     max_in_flight: Optional[int]
     enabled: bool
-    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
     when_disabled: WhenDisabled
     # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
     ordering: Ordering
@@ -280,7 +280,7 @@ class EndpointChange(TypedDict, total=False):
     max_in_flight: MaxInFlight
     # Whether anything is sent to it.
     enabled: bool
-    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
     when_disabled: Union[WhenDisabled, None]
     # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
     ordering: Union[Ordering, None]
@@ -340,7 +340,7 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     rate_per_second: RatePerSecond
     # The maximum number of attempts at once: the ceiling of the adaptive cap.
     max_in_flight: MaxInFlight
-    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
     when_disabled: WhenDisabled
     # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
     ordering: Ordering
@@ -527,7 +527,7 @@ class Explanation(TypedDict):
     event: str
     endpoint: str
     # The first eight are about its delivery: `retrying` is due later, `waiting` is due and waits for its turn, `behind` waits for another event with its ordering key, `erased` was cancelled and its event erased. The next ones say why there is none. `unknown`: what would tell is not kept any more.
-    reason: Literal["delivered", "failed", "cancelled", "erased", "held", "retrying", "waiting", "behind", "tenant_differs", "test_of_another", "not_registered", "deleted", "not_subscribed", "skipped", "filtered", "unknown"]
+    reason: Literal["delivered", "failed", "cancelled", "shadowed", "erased", "held", "retrying", "waiting", "behind", "tenant_differs", "test_of_another", "not_registered", "deleted", "not_subscribed", "skipped", "filtered", "unknown"]
     # The answer in one sentence, for people. Its words may change.
     sentence: str
     # When it was delivered, failed or was erased, when it is due, or when the endpoint was registered or deleted; null for other reasons, and if it is not known.
@@ -996,7 +996,7 @@ class Registration(_Registration, total=False):
     max_in_flight: MaxInFlight
     # Whether anything is sent to it.
     enabled: bool
-    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them.
+    # While it is disabled: `hold` keeps its events, `skip` creates no deliveries for them, and `shadow` creates deliveries that are `shadowed`: everything is decided, and nothing is sent, now or later.
     when_disabled: WhenDisabled
     # `by_key`: events with the same `ordering_key` are sent one after another, in the order in which they were published. An event waits until the one before it was delivered, was cancelled or failed. Events without a key, and those of other keys, do not wait. It applies to events that are published from then on.
     ordering: Ordering
@@ -1203,7 +1203,7 @@ TypeSchema = Dict[str, Any]
 Validation = Literal["off", "warn", "enforce", None]
 
 
-WhenDisabled = Literal["hold", "skip"]
+WhenDisabled = Literal["hold", "skip", "shadow"]
 
 
 class WholeDelivery(Delivery):

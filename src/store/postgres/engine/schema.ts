@@ -5,8 +5,8 @@
  * keys or JSON columns, and statements over one table.
  *
  * Numbers stand for words as in the SQLite store, so that an id is the same in both. An event's key contains the
- * instant, the node and a counter. A delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. An
- * endpoint belongs to a `slot`, and so to a node. Instants are epoch milliseconds.
+ * instant, the node and a counter. A delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled,
+ * 5 shadowed. An * endpoint belongs to a `slot`, and so to a node. Instants are epoch milliseconds.
  */
 import type { Queries } from "./database.ts";
 
@@ -77,7 +77,7 @@ const SCHEMA = `
     description text NOT NULL,
     enabled smallint NOT NULL CHECK (enabled IN (0, 1)),
     disabled_reason text,
-    when_disabled text NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
+    when_disabled text NOT NULL CHECK (when_disabled IN ('hold', 'skip', 'shadow')),
     ordering text NOT NULL CHECK (ordering IN ('none', 'by_key')),
     after_failure text NOT NULL CHECK (after_failure IN ('continue', 'hold')),
     format text NOT NULL CHECK (format IN ('envelope', 'cloudevents', 'cloudevents_binary', 'data')),
@@ -205,7 +205,7 @@ const SCHEMA = `
     event bigint NOT NULL,
     endpoint integer NOT NULL,
     slot smallint NOT NULL,
-    status smallint NOT NULL CHECK (status BETWEEN 0 AND 4),
+    status smallint NOT NULL CHECK (status BETWEEN 0 AND 5),
     attempts integer NOT NULL CHECK (attempts >= 0),
     round integer NOT NULL CHECK (round >= 1),
     retry integer NOT NULL CHECK (retry >= 0),
@@ -226,7 +226,7 @@ const SCHEMA = `
   -- Lists and replays: failed ones, all of an endpoint, those of a status. A plain success has no entry in the last.
   CREATE INDEX delivery_failed ON delivery (event, endpoint) WHERE status = 3;
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
-  CREATE INDEX delivery_state ON delivery (endpoint, status, event) WHERE status IN (1, 3, 4);
+  CREATE INDEX delivery_state ON delivery (endpoint, status, event) WHERE status IN (1, 3, 4, 5);
 
   -- The line of each ordering key: the first one is due, and the others wait behind it.
   CREATE INDEX delivery_line ON delivery (ordering_key, sequence, event) WHERE ordering_key IS NOT NULL AND status <= 1;

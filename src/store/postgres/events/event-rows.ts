@@ -2,7 +2,9 @@
 import type { EventDelivery, Publication, Waiting } from "../../store.ts";
 import type { ToRemember } from "../callers/idempotency.ts";
 import type { Claim, Ordered } from "../../../domain/deliveries/delivery.ts";
+import type { EventLabels } from "../../../domain/events/event.ts";
 import { BEHIND, WAITING } from "../../rows/codes.ts";
+import { labelRows } from "../../rows/labels.ts";
 import type { Newcomer } from "../ordering/lines.ts";
 import type { Queries } from "../engine/database.ts";
 
@@ -36,6 +38,16 @@ export class EventRows {
   readonly remembered: ToRemember[] = [];
   /** The events that this batch published under idempotency keys, by key. */
   readonly published = new Map<string, { readonly fingerprint: Uint8Array; readonly publication: Publication }>();
+
+  /** Adds a delivery outside of any line: its event, endpoint, slot, status, trigger and due time. */
+  addDelivery(row: readonly (number | null)[]): void {
+    for (const [at, value] of row.entries()) this.deliveries[at]!.push(value);
+  }
+
+  addLabels(labels: EventLabels, tenant: string, event: number): void {
+    for (const { kind, label } of labelRows(labels))
+      for (const [at, value] of [kind, label, tenant, event].entries()) this.labels[at]!.push(value);
+  }
 
   /** Adds a delivery whose place in its line is not known yet. Once it is, it is added to those handed over. */
   addNewcomer(

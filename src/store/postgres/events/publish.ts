@@ -3,6 +3,7 @@ import { OF_EVENTS } from "../../rows/key-times.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { isInOrder, type Ordering } from "../../../domain/deliveries/ordering.ts";
+import type { WhenDisabled } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../../domain/events/event.ts";
 import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
@@ -12,6 +13,7 @@ import {
   type Backlog,
   type Capacity,
   countByTenant,
+  isShadowed,
   recipientsOf,
   type Remembered,
   route,
@@ -32,11 +34,11 @@ import {
   eventId,
   FRESH,
   RandomChars,
+  SHADOWED,
   traceText,
   triggerCode,
   WAITING,
 } from "../../rows/codes.ts";
-import { labelRows } from "../../rows/labels.ts";
 import { countIn, type Pending } from "../deliveries/pending.ts";
 
 /** Publishers may use any number of tenants, so the cache is cleared at this size. */
@@ -54,7 +56,7 @@ interface Recipient {
   readonly tenant: string;
   readonly id: string;
   readonly enabled: boolean;
-  readonly whenDisabled: "hold" | "skip";
+  readonly whenDisabled: WhenDisabled;
   readonly filter: Filter | null;
   readonly cancelTo: number | null;
   readonly ordering: Ordering;
@@ -252,11 +254,14 @@ export class Publish {
     const body = envelope(id, type, createdAt, draft.data);
     const isTest = testFor !== undefined;
     const trigger: Trigger = isTest ? "test" : "ladder";
-    const fresh: Claim[] = [];
-    const waiting: Waiting[] = [];
+    const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const first = { event: id, body, trace, number: 1, round: 1, retry: 0, trigger, dueAt: now, fresh: true };
     const { orderingKey } = draft;
     for (const endpoint of to) {
+      if (isShadowed(endpoint, isTest)) {
+        rows.addDelivery([key, endpoint.number, endpoint.slot, SHADOWED, triggerCode(trigger), null]);
+        continue;
+      }
       // The owner's node finds the waiting delivery.
       const mine = this.#engine.owner.ownsSlot(endpoint.slot);
       const isFresh = mine && startsAtOnce(endpoint, isTest, capacity);
@@ -272,7 +277,7 @@ export class Publish {
         );
         continue;
       }
-      row.forEach((value, at) => rows.deliveries[at]!.push(value));
+      rows.addDelivery(row);
       // Nobody would read this delivery after a crash. A requested attempt is made anyway.
       if (isTest && !endpoint.enabled) rows.requested.push([key, endpoint.number]);
       if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
@@ -284,9 +289,7 @@ export class Publish {
     const columns = orderingKey === undefined ? rows.events : rows.keyedEvents;
     const all = [...about, traceText(trace), bodyHash(body), body, orderingKey];
     columns.forEach((column, at) => column.push(all[at]));
-    for (const { kind, label } of draft.labels === undefined ? [] : labelRows(draft.labels)) {
-      [kind, label, tenant, key].forEach((value, at) => rows.labels[at]!.push(value));
-    }
+    if (draft.labels !== undefined) rows.addLabels(draft.labels, tenant, key);
     const publication = { id, type, createdAt, deliveries: to.length, fresh, waiting, duplicate: false };
     if (draft.idempotency !== undefined) {
       const text = JSON.stringify([id, type, createdAt, to.length]);

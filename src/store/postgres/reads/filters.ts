@@ -6,7 +6,7 @@ import { nameOf, statusOf, type AttemptRow, type DeliveryRow } from "./attempts.
 import { conditionsOf, ofTenant } from "../../lists/conditions.ts";
 import type { Values } from "../engine/page.ts";
 import { matches, isOneOf, seeksResult, severalOf } from "../../lists/filters.ts";
-import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../rows/codes.ts";
+import { CANCELLED, DELIVERED, FAILED, FRESH, SHADOWED, WAITING } from "../../rows/codes.ts";
 import { soughtLabels, type LabelRow } from "../../rows/labels.ts";
 
 interface EventFilter extends LabelFilter, DataFilter {
@@ -35,6 +35,7 @@ const STORED: Readonly<Record<string, readonly number[]>> = {
   delivered: [DELIVERED],
   failed: [FAILED],
   cancelled: [CANCELLED, FRESH, WAITING],
+  shadowed: [SHADOWED],
   unmatched: [],
 };
 

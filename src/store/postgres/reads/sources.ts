@@ -1,5 +1,5 @@
 /**
- * Finds open and failed deliveries of a list in indexes that contain nothing else, in the order of events for each
+ * Finds deliveries of a list that were not delivered in indexes that contain nothing else, in the order of events for each
  * endpoint. None of these indexes contains a plain success.
  */
 import type { DeliveryQuery, EventQuery } from "../../store.ts";
@@ -7,7 +7,7 @@ import type { Values } from "../engine/page.ts";
 import { ofEvent, ofResult } from "./filters.ts";
 import { seeksLabel } from "../../rows/labels.ts";
 import { seeksFailure, severalOf } from "../../lists/filters.ts";
-import { CANCELLED, DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
+import { CANCELLED, DELIVERED, FAILED, FRESH, SHADOWED, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /** The rows of a list: deliveries, or events. */
 export type Of = "pairs" | "events";
@@ -31,7 +31,7 @@ interface Source {
   readonly from: string;
 }
 
-const OPEN_AND_FAILED = [WAITING, FAILED, CANCELLED];
+const UNDELIVERED = [WAITING, FAILED, CANCELLED, SHADOWED];
 const TEST = triggerCode("test");
 /** Keeps a condition from becoming a join, which the planner might begin at its other end. */
 const ALONE = "OFFSET 0";
@@ -46,6 +46,7 @@ const SHOWN: Readonly<Record<string, { readonly stored: readonly number[]; reado
   failed: { stored: [FAILED], where: "TRUE" },
   cancelled: { stored: [FRESH, WAITING], where: "(p.deleted_at IS NOT NULL OR p.cancel_to IS NOT NULL)" },
   delivered: { stored: [DELIVERED], where: "TRUE" },
+  shadowed: { stored: [SHADOWED], where: "TRUE" },
 };
 
 /**
@@ -160,10 +161,10 @@ class Keys {
     return `${event} ${this.#oldest ? "<" : ">"} ${this.#end}`;
   }
 
-  /** Waiting, failed or cancelled deliveries. */
+  /** Waiting, failed, cancelled or shadowed deliveries. */
   #states(): Source {
     const wanted = this.#shown("s.status", [["cancelled", CANCELLED]]);
-    const some = OPEN_AND_FAILED.join();
+    const some = UNDELIVERED.join();
     const own = this.#isAll
       ? `hop (number, status) AS (
            SELECT -1, 0
@@ -176,7 +177,7 @@ class Keys {
            SELECT s.number, s.status FROM hop s JOIN endpoint p ON p.number = s.number WHERE (${wanted}))`
       : `own AS MATERIALIZED (
            SELECT p.number, s.status FROM endpoint p
-           CROSS JOIN (VALUES (${OPEN_AND_FAILED.join("), (")})) s (status) WHERE ${this.#whose} AND (${wanted}))`;
+           CROSS JOIN (VALUES (${UNDELIVERED.join("), (")})) s (status) WHERE ${this.#whose} AND (${wanted}))`;
     return {
       own,
       columns: ["number", "status"],

@@ -93,7 +93,7 @@ export class FreshMark {
   }
 
   /**
-   * Records that this delivery was delivered at once or cancelled, which otherwise only its own row shows. Call it
+   * Records that this delivery was delivered at once, cancelled or shadowed, which otherwise only its own row shows. Call it
    * inside a transaction.
    */
   settled(event: number, endpoint: number): void {

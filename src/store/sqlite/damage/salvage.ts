@@ -259,7 +259,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   )) {
     const made = last.all(event, endpoint);
     if (made.length === 0 && !open.has(`${event} ${endpoint}`)) {
-      // It was delivered at once or cancelled, and only its lost row showed which.
+      // It was delivered at once, cancelled or shadowed, and only its lost row showed which.
       if (event < mark || settled.has(`${event} ${endpoint}`)) continue;
       open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
     }

@@ -3,7 +3,7 @@
  * what the new version needs, and removes nothing that the previous version reads. A later step removes it.
  *
  * Keys are integers: a public id contains its key, but outsiders cannot read it (`codes.ts`). A delivery's `status` is
- * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. A partial index contains only waiting
+ * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled, 5 shadowed. A partial index contains only waiting
  * deliveries, so its size follows the backlog and not the history. A due time of 2^52 and more says that a delivery
  * waits behind another (`BEHIND` in `codes.ts`). Fresh deliveries lie above a mark (`fresh_from` in
  * `meta`).
@@ -59,7 +59,7 @@ const ENDPOINTS = `
     description TEXT NOT NULL,
     enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
     disabled_reason TEXT,
-    when_disabled TEXT NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
+    when_disabled TEXT NOT NULL CHECK (when_disabled IN ('hold', 'skip', 'shadow')),
     ordering TEXT NOT NULL CHECK (ordering IN ('none', 'by_key')),
     after_failure TEXT NOT NULL CHECK (after_failure IN ('continue', 'hold')),
     format TEXT NOT NULL CHECK (format IN ('envelope', 'cloudevents', 'cloudevents_binary', 'data')),
@@ -205,7 +205,7 @@ const DELIVERIES = `
   CREATE TABLE delivery (
     event INTEGER NOT NULL,
     endpoint INTEGER NOT NULL,
-    status INTEGER NOT NULL CHECK (status BETWEEN 0 AND 4),
+    status INTEGER NOT NULL CHECK (status BETWEEN 0 AND 5),
     attempts INTEGER NOT NULL CHECK (attempts >= 0),
     round INTEGER NOT NULL CHECK (round >= 1),
     retry INTEGER NOT NULL CHECK (retry >= 0),
@@ -272,7 +272,7 @@ const DELIVERIES = `
   CREATE INDEX held_key_endpoint ON held_key (endpoint, since, ordering_key);
   CREATE INDEX held_key_event ON held_key (event);
 
-  -- Deliveries above the mark that were delivered at once or cancelled. If a page of delivery is lost, they would
+  -- Deliveries above the mark that were delivered at once, cancelled or shadowed. If a page of delivery is lost, they would
   -- otherwise be taken for owed. A row is what one commit settled, under the last delivery of it: event and endpoint in
   -- turn, as 64-bit floats. It goes when the mark has passed.
   CREATE TABLE settled (

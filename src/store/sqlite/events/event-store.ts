@@ -10,6 +10,7 @@ import type { Once } from "../../../domain/events/idempotency.ts";
 import {
   type Backlog,
   type Capacity,
+  isShadowed,
   MAX_FAN_OUT,
   route,
   type Routed,
@@ -38,6 +39,7 @@ import {
   FRESH,
   hashOf,
   RandomChars,
+  SHADOWED,
   traceText,
   triggerCode,
   WAITING,
@@ -161,8 +163,9 @@ type EventRow = [
 ];
 
 type KeyedEventRow = [...EventRow, orderingKey: string];
-type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
-type OrderedRow = [...DeliveryRow, orderingKey: number, sequence: number];
+type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number | null];
+type DueRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
+type OrderedRow = [...DueRow, orderingKey: number, sequence: number];
 
 type Place = ReturnType<Lines["enter"]>;
 
@@ -327,6 +330,11 @@ class Publish {
     const trigger: Trigger = test ? "test" : "ladder";
     const code = triggerCode(trigger);
     for (const endpoint of endpoints) {
+      if (isShadowed(endpoint, test)) {
+        this.#deliveries.add(key, endpoint.number, SHADOWED, code, null);
+        this.#fresh.settled(key, endpoint.number);
+        continue;
+      }
       const ordered = this.#orderOf(endpoint, draft.orderingKey, key);
       const isBehind = ordered?.isBehind === true;
       const isFresh = !isBehind && startsAtOnce(endpoint, test, capacity);
@@ -349,7 +357,7 @@ class Publish {
     return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
   }
 
-  #addOrdered([event, endpoint, status, trigger, now]: DeliveryRow, { key, sequence, isBehind }: Place): void {
+  #addOrdered([event, endpoint, status, trigger, now]: DueRow, { key, sequence, isBehind }: Place): void {
     this.#ordered.add(event, endpoint, status, trigger, isBehind ? now + BEHIND : now, key, sequence);
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { AfterFailure, Ordering } from "../../../domain/deliveries/ordering.ts";
+import { type WhenDisabled, whenDisabledOf } from "../../../domain/endpoints/endpoint.ts";
 import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
 import type { Filter } from "../../../domain/events/filter/filter.ts";
 import { namesThatMatch } from "../../../domain/events/pattern.ts";
@@ -16,7 +17,7 @@ export interface EndpointEntry {
   readonly tenant: number;
   readonly enabled: boolean;
   readonly deleted: boolean;
-  readonly whenDisabled: "hold" | "skip";
+  readonly whenDisabled: WhenDisabled;
   readonly ordering: Ordering;
   readonly afterFailure: AfterFailure;
   readonly filter: Filter | null;
@@ -38,7 +39,7 @@ interface Row {
   readonly tenant: number;
   readonly enabled: number;
   readonly deleted_at: number | null;
-  readonly when_disabled: "hold" | "skip";
+  readonly when_disabled: WhenDisabled;
   readonly ordering: string;
   readonly after_failure: string;
   readonly filter: string | null;
@@ -155,8 +156,7 @@ export class EndpointIndex {
       tenant: row.tenant,
       enabled: row.enabled === 1,
       deleted: row.deleted_at !== null,
-      // An unknown value must not lose events, so it counts as "hold".
-      whenDisabled: row.when_disabled === "skip" ? "skip" : "hold",
+      whenDisabled: whenDisabledOf(row.when_disabled),
       ordering: row.ordering === "by_key" ? "by_key" : "none",
       afterFailure: row.after_failure === "hold" ? "hold" : "continue",
       filter: this.#filters.of(row.filter),

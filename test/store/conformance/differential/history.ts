@@ -3,7 +3,7 @@
  * far, so that the same history can be played on any store, whatever ids that store assigns.
  */
 import { JOB_ACTIONS, type JobAction } from "../../../../src/domain/deliveries/job.ts";
-import type { Signature } from "../../../../src/domain/endpoints/endpoint.ts";
+import type { Signature, WhenDisabled } from "../../../../src/domain/endpoints/endpoint.ts";
 import { VALIDATIONS, type Validation } from "../../../../src/domain/events/catalogue.ts";
 import type { FilterDocument } from "../../../../src/domain/events/filter/filter.ts";
 import { DrawnFilters } from "../../../domain/drawn-filters.ts";
@@ -53,7 +53,7 @@ const KEY_STEPS = ["rotate", "rotate", "complete", "abandon", "publish", "switch
 type KeyStep = (typeof KEY_STEPS)[number];
 
 export type Step =
-  | ({ readonly do: "register"; readonly tenant: number; readonly skip: boolean } & Choice)
+  | ({ readonly do: "register"; readonly tenant: number; readonly whenDisabled: WhenDisabled } & Choice)
   | { readonly do: "publish"; readonly tenant: number; readonly drafts: readonly DraftStep[]; readonly full: Ordinal[] }
   | { readonly do: "test"; readonly endpoint: Ordinal }
   | { readonly do: "read"; readonly endpoint: Ordinal; readonly limit: number; readonly onlyFirst: boolean }
@@ -106,9 +106,9 @@ export interface Turn {
 
 export function historyOf(random: Random, length: number): Turn[] {
   const turns: Turn[] = [
-    turn({ do: "register", tenant: 0, events: TYPES, filter: null, signatures: ["hmac"], skip: false }, 0),
-    turn({ do: "register", tenant: 0, ...choiceOf(random), skip: random.chance(0.3) }, 0),
-    turn({ do: "register", tenant: 1, ...choiceOf(random), skip: false }, 0),
+    turn({ do: "register", tenant: 0, events: TYPES, filter: null, signatures: ["hmac"], whenDisabled: "hold" }, 0),
+    turn({ do: "register", tenant: 0, ...choiceOf(random), whenDisabled: whenDisabledOf(random) }, 0),
+    turn({ do: "register", tenant: 1, ...choiceOf(random), whenDisabled: "hold" }, 0),
   ];
   while (turns.length < length) {
     const wait = random.pick([0, 0, 1, 500, 2000, 70_000, 400_000]);
@@ -121,11 +121,19 @@ function turn(step: Step, wait: number): Turn {
   return { step, wait, isCompared: false };
 }
 
+/** Most endpoints hold what they miss. */
+function whenDisabledOf(random: Random): WhenDisabled {
+  return random.chance(0.4) ? random.pick(["skip", "shadow"]) : "hold";
+}
+
 function stepOf(random: Random): Step {
   const any = () => random.between(0, 1_000_000);
   const maybe = (chance: number) => (random.chance(chance) ? any() : null);
   const steps: readonly (readonly [number, () => Step])[] = [
-    [1, () => ({ do: "register", tenant: tenantOf(random), ...choiceOf(random), skip: random.chance(0.3) })],
+    [
+      1,
+      () => ({ do: "register", tenant: tenantOf(random), ...choiceOf(random), whenDisabled: whenDisabledOf(random) }),
+    ],
     [8, () => publishOf(random, any)],
     [2, () => ({ do: "test", endpoint: any() })],
     [8, () => ({ do: "read", endpoint: any(), limit: random.pick([1, 3, 256]), onlyFirst: random.chance(0.1) })],

@@ -21,7 +21,7 @@ const URL = "https://receiver.example/hook";
 const OWN_TYPE = { description: "", schema: {}, sample: {}, group: null, sunsetAt: null, archived: false };
 const SWEPT_MS = 1000;
 const ORDERS = ["newest", "oldest"] as const;
-const STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
+const STATUSES = ["pending", "held", "delivered", "failed", "cancelled", "shadowed"] as const;
 /** The number of filtered lists that each look reads for each tenant. */
 const FILTERED = 4;
 
@@ -78,14 +78,14 @@ export class Player {
   }
 
   readonly #acts: Acts = {
-    register: async ({ tenant, events, filter, signatures, skip }) => {
+    register: async ({ tenant, events, filter, signatures, whenDisabled }) => {
       const endpoint = newEndpoint({
         id: newId("ep", this.#now, this.#ids.bytes(10)),
         tenant: this.#tenants[tenant]!,
         events,
         filter,
         signatures,
-        whenDisabled: skip ? "skip" : "hold",
+        whenDisabled,
       });
       const added = await this.#store.endpoints.add(endpoint, 1000, this.#now);
       this.#endpoints.push({ id: endpoint.id, tenant: endpoint.tenant });

@@ -3,8 +3,8 @@
  * which event, and what became of that. It has rules of its own for patterns and filters, and knows nothing of rows.
  */
 import { randomBytes } from "node:crypto";
-import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
-import { DEFAULT_SETTINGS } from "../../../../src/domain/endpoints/endpoint.ts";
+import type { Claim, DeliveryStatus } from "../../../../src/domain/deliveries/delivery.ts";
+import { DEFAULT_SETTINGS, WHEN_DISABLED, type WhenDisabled } from "../../../../src/domain/endpoints/endpoint.ts";
 import type { FilterDocument } from "../../../../src/domain/events/filter/filter.ts";
 import { type Reason, reasonOf } from "../../../../src/domain/events/why.ts";
 import { newId } from "../../../../src/domain/id.ts";
@@ -71,11 +71,11 @@ interface TrueEndpoint {
   filter: Filter;
   enabled: boolean;
   reason: "gone" | "failing" | null;
-  skips: boolean;
+  missed: WhenDisabled;
 }
 
 interface TrueDelivery {
-  status: "pending" | "delivered" | "failed" | "cancelled";
+  status: DeliveryStatus;
   attempts: number;
   dueAt: number;
   lastAt: number;
@@ -168,7 +168,7 @@ export class WhyHistory {
       filter: this.#random.chance(0.5) ? ANY : this.#random.pick(FILTERS),
       enabled: this.#random.chance(0.9),
       reason: null,
-      skips: this.#random.chance(0.5),
+      missed: this.#random.pick(WHEN_DISABLED),
     };
     const { id, tenant } = one;
     const url = "https://receiver.example/hook";
@@ -242,7 +242,7 @@ export class WhyHistory {
     const wasEnabled = one.enabled;
     one.enabled = !wasEnabled;
     one.reason = null;
-    if (this.#random.chance(0.7)) one.skips = this.#random.chance(0.5);
+    if (this.#random.chance(0.7)) one.missed = this.#random.pick(WHEN_DISABLED);
     await this.#update(one, held);
     if (wasEnabled || held === "release") return;
     for (const delivery of this.#open(one)) delivery.status = "cancelled";
@@ -361,6 +361,7 @@ export class WhyHistory {
     if ("why" in truth) return truth.why(event);
     const { status, attempts, dueAt, lastAt } = truth.delivery;
     const last = attempts === 0 ? null : { error: status === "delivered" ? null : "http_status", statusCode: 503 };
+    if (status === "shadowed") return { code: "shadowed" };
     if (status === "delivered") return { code: "delivered", at: lastAt, attempts, statusCode: 200 };
     if (status === "failed") return { code: "failed", at: lastAt, attempts, last };
     if (status === "cancelled" && event.erasedAt !== null) return { code: "erased", at: event.erasedAt, attempts };
@@ -407,17 +408,17 @@ export class WhyHistory {
   }
 }
 
-function settingsOf({ patterns, filter, enabled, skips }: TrueEndpoint) {
+function settingsOf({ patterns, filter, enabled, missed }: TrueEndpoint) {
   return {
     events: patterns.map(({ name }) => name),
     filter: filter.document,
     enabled,
-    whenDisabled: skips ? ("skip" as const) : ("hold" as const),
+    whenDisabled: missed,
   };
 }
 
 function truthOf(event: TrueEvent, endpoint: TrueEndpoint): Truth {
-  const { patterns, filter, enabled, skips, reason, deletedAt } = endpoint;
+  const { patterns, filter, enabled, missed, reason, deletedAt } = endpoint;
   if (event.tenant !== endpoint.tenant) return differs(event, endpoint);
   if (deletedAt !== null) return { why: () => ({ code: "deleted", at: deletedAt }) };
   const { type } = event;
@@ -425,9 +426,10 @@ function truthOf(event: TrueEvent, endpoint: TrueEndpoint): Truth {
     const events = patterns.map(({ name }) => name);
     return { why: () => ({ code: "not_subscribed", type, events }) };
   }
-  if (!enabled && skips) return { why: () => ({ code: "skipped", disabledReason: reason }) };
+  if (!enabled && missed === "skip") return { why: () => ({ code: "skipped", disabledReason: reason }) };
   const refused = filter.refuses(event);
-  if (refused === null) return { delivery: { status: "pending", attempts: 0, dueAt: event.at, lastAt: 0 } };
+  const status = !enabled && missed === "shadow" ? "shadowed" : "pending";
+  if (refused === null) return { delivery: { status, attempts: 0, dueAt: event.at, lastAt: 0 } };
   const [pointer, found] = refused;
   return {
     why: ({ erasedAt }) => {

@@ -51,6 +51,17 @@ async function dueAt(store: Store, ...endpoints: string[]): Promise<string[]> {
 const names = (claims: readonly Claim[]) => claims.map(({ delivery }) => delivery).toSorted();
 
 describe("above the mark, a lost page of deliveries", () => {
+  it("has nothing sent of what was shadowed", async () => {
+    const site = await aStore();
+    const { store } = site;
+    const endpoint = await addEndpoint(store);
+    const shadow = await addEndpoint(store, { enabled: false, whenDisabled: "shadow" });
+    const owed = await publish(store, 3);
+    const { store: again } = await withoutDeliveries(site);
+    await again.endpoints.update(null, shadow, (one) => ({ ...one, enabled: true }), START);
+    expect(await dueAt(again, endpoint, shadow)).toEqual(names(owed));
+  });
+
   it("has nothing sent again that was delivered, and everything sent that is owed", async () => {
     const site = await aStore();
     const { store } = site;
