@@ -168,7 +168,9 @@ class Life {
   }
 
   #load(onAck: () => void): Load {
+    const { ended } = this.#daemon!;
     return new Load({
+      ended,
       api: this.#api,
       generation: this.#generation,
       journal: this.#journal,

@@ -5,6 +5,7 @@ import type { Random } from "../../test/sim/random.ts";
 import { Refused, type Api, type ShownEvent } from "./api.ts";
 import type { Answered, Item, RoundTrip, Settled } from "./entries.ts";
 import { monotonic, type Journal } from "./journal.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 import { EVENT_TYPES } from "./site.ts";
 
 const PUBLISHERS = 3;
@@ -29,6 +30,11 @@ export interface LoadParts {
   readonly again: Publish[];
   /** Called when a 202 is first seen. */
   readonly onAck: () => void;
+  /**
+   * Resolves when the process has ended. From then on any process of this machine may have its port, and would answer
+   * instead of it.
+   */
+  readonly ended: Promise<unknown>;
   /** The maximum number of events, which is small if a life ends soon. */
   readonly most?: number;
   /** The longest pause between two publishes. */
@@ -46,7 +52,8 @@ export interface Publish {
 
 export class Load {
   readonly #parts: LoadParts;
-  readonly #ended: Promise<unknown>;
+  /** Resolves when every response is in the journal, after `stop` or after the end of the process. */
+  readonly over: Promise<unknown>;
   #left: number;
   #stopping = false;
   readonly #stop = Promise.withResolvers<void>();
@@ -55,16 +62,21 @@ export class Load {
     this.#parts = parts;
     this.#left = parts.most ?? MAX_EVENTS;
     const loops = Array.from({ length: PUBLISHERS }, () => this.#untilStopped(() => this.#publish()));
-    this.#ended = Promise.all([...loops, this.#untilStopped(() => this.#watch())]);
+    this.over = Promise.all([...loops, this.#untilStopped(() => this.#watch())]);
     // `stop` reports it later.
-    this.#ended.catch(() => {});
+    this.over.catch(() => {});
+    unawaited(parts.ended.then(() => this.#end()));
   }
 
-  /** Resolves when every response is in the journal. */
+  /** Resolves when the load is over. */
   async stop(): Promise<void> {
+    this.#end();
+    await this.over;
+  }
+
+  #end(): void {
     this.#stopping = true;
     this.#stop.resolve();
-    await this.#ended;
   }
 
   async #untilStopped(step: () => Promise<number>): Promise<void> {

@@ -89,11 +89,11 @@ export class NodeLife {
     return ++this.#numbers;
   }
 
-  load({ api, generation }: Node, { most = MOST_OF_LOAD, pauseMs = PAUSE_MS } = {}): Load {
+  load({ api, generation, process: { ended } }: Node, { most = MOST_OF_LOAD, pauseMs = PAUSE_MS } = {}): Load {
     const { journal, random } = this;
     const [replayed, again] = [this.#replayed, this.#again];
-    const parts = { api, generation, journal, random, next: () => this.next(), replayed, again, onAck: () => {} };
-    return new Load({ ...parts, most, pauseMs });
+    const parts = { api, generation, journal, random, next: () => this.next(), replayed, again, ended };
+    return new Load({ ...parts, onAck: () => {}, most, pauseMs });
   }
 
   async ended({ generation }: Node, at: number): Promise<void> {
