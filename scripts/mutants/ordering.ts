@@ -3,6 +3,8 @@ import type { Mutant } from "./mutant.ts";
 
 const RULE = "src/domain/deliveries/ordering.ts";
 const SQLITE = "src/store/sqlite/ordering/lines.ts";
+const POSTGRES = "src/store/postgres/ordering/lines.ts";
+const BY_POSTGRES = ["test/store/postgres.test.ts"];
 const BY_RULE = ["test/domain/ordering.test.ts"];
 const BY_STORE = ["test/store/sqlite.test.ts"];
 
@@ -142,7 +144,7 @@ export const ORDERING: readonly Mutant[] = [
   },
   {
     name: "lines-are-locked-in-the-order-of-their-numbers",
-    file: "src/store/postgres/ordering/lines.ts",
+    file: POSTGRES,
     find: "ORDER BY endpoint, key FOR UPDATE",
     replace: "ORDER BY num FOR UPDATE",
     tests: ["test/store/postgres/lines.test.ts"],
@@ -153,6 +155,34 @@ export const ORDERING: readonly Mutant[] = [
     find: "if ((locksLines || work.size.locksLines) && !isOneKind) continue;",
     replace: "if (!isOneKind) locksLines = true;",
     tests: ["test/store/postgres/lines.test.ts"],
+  },
+  {
+    name: "a-failure-of-a-node-holds-nothing",
+    file: POSTGRES,
+    find: "isOpen(before) && holdsKey(rulesOf(",
+    replace: "!isOpen(before) && holdsKey(rulesOf(",
+    tests: BY_POSTGRES,
+  },
+  {
+    name: "the-next-one-goes-with-the-failure-that-holds-its-key",
+    file: POSTGRES,
+    find: "return [row, { ...line, holder }] as const;",
+    replace: "return [row, holder === null ? line : { ...line }] as const;",
+    tests: BY_POSTGRES,
+  },
+  {
+    name: "the-facts-of-a-line-are-older-than-its-change",
+    file: "src/store/postgres/deliveries/record.ts",
+    find: "    settle(tx, placed),\n    lines.look(tx, inLine),",
+    replace: "    lines.look(tx, inLine),\n    settle(tx, placed),",
+    tests: BY_POSTGRES,
+  },
+  {
+    name: "the-keys-of-a-deleted-endpoint-stay-held",
+    file: "src/store/rows/ordering-sql.ts",
+    find: " OR e.deleted_at IS NOT NULL)",
+    replace: ")",
+    tests: ["test/store/postgres/lines.test.ts", "test/store/rows/ordering-sql.test.ts"],
   },
   {
     name: "a-key-that-is-held-alerts-each-minute",

@@ -138,8 +138,8 @@ export interface UpkeepStore {
    */
   expireHeld(before: number, now: number): Promise<number>;
   /**
-   * Frees ordering keys that are held although their endpoint, as it is set now, goes on after a failure. Returns their
-   * number; fewer than 500 means that none is left.
+   * Frees ordering keys that are held although their endpoint, as it is set now, goes on after a failure, or was deleted.
+   * Returns their number; fewer than 500 means that none is left.
    */
   freeKeys(now: number): Promise<number>;
   /** Removes ordering keys whose last event is gone. Begins after `from`. */

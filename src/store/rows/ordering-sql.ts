@@ -3,21 +3,21 @@ import type { HeldKeys } from "../../domain/deliveries/ordering.ts";
 import { eventId } from "./codes.ts";
 
 /** True if the endpoint `e` holds no key, whatever fails there. `holdsKey` decides the same for a delivery. */
-export const FREED = "(e.ordering <> 'by_key' OR e.after_failure <> 'hold')";
+export const FREED = "(e.ordering <> 'by_key' OR e.after_failure <> 'hold' OR e.deleted_at IS NOT NULL)";
 
-/** Selects what holds a key, although its endpoint does not hold any now. */
+/**
+ * Selects what holds a key, although its endpoint does not hold any now. A failure that one node records while another
+ * deletes the endpoint may hold a key of it.
+ */
 export const FREED_KEYS = `SELECT h.ordering_key AS key, h.sequence, h.event, h.endpoint
-  FROM held_key h JOIN endpoint e ON e.number = h.endpoint WHERE ${FREED} AND e.deleted_at IS NULL`;
+  FROM held_key h JOIN endpoint e ON e.number = h.endpoint WHERE ${FREED}`;
 
 /** True if every event of an ordering key is gone, so that its row may go too. */
 export const IS_OVER = `seen < coalesce((SELECT min(key) FROM event), ${Number.MAX_SAFE_INTEGER})`;
 
 const OLDEST = "ORDER BY h.since, h.ordering_key LIMIT 1";
 
-/**
- * Selects the endpoints that have held keys for longest, with two steps in the index for each endpoint that has any. A
- * failure that is recorded while its endpoint is being deleted may leave a row, which goes with its event.
- */
+/** Selects the endpoints that have held keys for longest, with two steps in the index for each endpoint that has any. */
 export function holdingSql(limit: string): string {
   return `
     WITH RECURSIVE holding (number) AS (

@@ -18,10 +18,12 @@ afterAll(() => server?.stop());
 const LATER = START + 3_600_000;
 const BY_KEY: Partial<NewEndpoint> = { ordering: "by_key" };
 
-async function open(onDatabase: (database: Database) => void = () => {}) {
+async function open(onDatabase?: (database: Database) => void) {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
-  return { url, store: await openPostgresDatabase(url, { dir, clock, leaseMs: 60_000, onDatabase }) };
+  const start = (onDatabase?: (database: Database) => void) =>
+    openPostgresDatabase(url, { dir, clock, leaseMs: 60_000, ...(onDatabase && { onDatabase }) });
+  return { url, start, store: await start(onDatabase) };
 }
 
 async function publish(store: Store, ...keys: readonly string[]): Promise<readonly string[]> {
@@ -178,6 +180,63 @@ describe.skipIf(server === null)("the locks of order by key", () => {
     const sweep = () => store.endpoints.delete(null, endpoint, START);
     // A replay takes this lock after those of the lines.
     expect(await freeWhileWaiting(url, lineOf("a"), "SELECT 1 FROM endpoint", sweep, "FOR KEY SHARE")).toBe(1);
+  });
+
+  it.each(["publish", "record"] as const)("are held for few answers of the server: %s", async (what) => {
+    const sent: string[] = [];
+    const { store, url } = await open((database) => {
+      const transaction = database.transaction.bind(database);
+      database.transaction = (work, mark) =>
+        transaction((tx) => work({ ...tx, rows: (sql, values) => (sent.push(sql), tx.rows(sql, values)) }), mark);
+    });
+    const endpoint = await addEndpoint(store, BY_KEY);
+    await publish(store, "a", "a");
+    const claims = await dueAt(store, endpoint);
+    sent.length = 0;
+    const work = () => (what === "publish" ? publish(store, "a") : store.deliveries.record(claims.map(delivered)));
+    let asked: readonly string[] = [];
+    const whileWaiting = async () => {
+      const done = work();
+      await vi.waitFor(() => expect(sent.some((sql) => sql.includes("ordering_key"))).toBe(true), { timeout: 10_000 });
+      asked = sent.slice();
+      await done;
+    };
+    await freeWhileWaiting(url, lineOf("a"), "SELECT 1 FROM event", whileWaiting);
+    // The server has the next question when it gets the lock.
+    expect(asked.some((sql) => sql.includes("held_sequence"))).toBe(true);
+  });
+
+  it("let no key be held by a failure that one node records while another deletes the endpoint", async () => {
+    let between: (() => Promise<void>) | null = null;
+    const { start, store: deleting, url } = await open();
+    const recording = await start((database) => {
+      const transaction = database.transaction.bind(database);
+      const paused = async <R extends object>(rows: Promise<R[]>, sql: string) => {
+        const facts = await rows;
+        const pause = sql.includes("held_sequence") ? between : null;
+        if (pause !== null) between = null;
+        await pause?.();
+        return facts;
+      };
+      database.transaction = (work, mark) =>
+        transaction((tx) => work({ ...tx, rows: (sql, values) => paused(tx.rows(sql, values), sql) }), mark);
+    });
+    const held = async () => (await withClient(url, (client) => client.query("SELECT 1 FROM held_key"))).rowCount;
+    const endpoint = await addEndpoint(recording, { ...BY_KEY, afterFailure: "hold" });
+    await publish(recording, "a", "a");
+    let deleted: Promise<unknown> | null = null;
+    between = async () => {
+      deleted = deleting.endpoints.delete(null, endpoint, START);
+      const sql = "SELECT 1 FROM endpoint WHERE deleted_at IS NOT NULL";
+      await vi.waitFor(async () => expect((await withClient(url, (client) => client.query(sql))).rowCount).toBe(1), {
+        timeout: 10_000,
+      });
+    };
+    await recording.deliveries.record((await dueAt(recording, endpoint)).map(failed));
+    await deleted;
+    expect(await held()).toBe(1);
+    expect(await deleting.upkeep.freeKeys(START)).toBe(1);
+    expect(await held()).toBe(0);
   });
 
   it("are not taken each second while keys are held as their endpoints want", async () => {

@@ -8,12 +8,17 @@ describe("an endpoint that holds no key", () => {
   it("is the same in SQL as in the domain, for all settings", () => {
     const db = new Database(":memory:");
     const freed = db
-      .prepare<[string, string], number>(`SELECT ${FREED} FROM (SELECT ? AS ordering, ? AS after_failure) e`)
+      .prepare<[string, string, number | null], number>(
+        `SELECT ${FREED} FROM (SELECT ? AS ordering, ? AS after_failure, ? AS deleted_at) e`,
+      )
       .pluck();
     for (const ordering of ORDERINGS) {
       for (const afterFailure of AFTER_FAILURE) {
-        const holds = holdsKey({ ordering, afterFailure, deleted: false }, "failed");
-        expect([ordering, afterFailure, freed.get(ordering, afterFailure)]).toEqual([ordering, afterFailure, +!holds]);
+        for (const deleted of [false, true]) {
+          const holds = holdsKey({ ordering, afterFailure, deleted }, "failed");
+          const isFreed = freed.get(ordering, afterFailure, deleted ? 1 : null);
+          expect([ordering, afterFailure, deleted, isFreed]).toEqual([ordering, afterFailure, deleted, +!holds]);
+        }
       }
     }
     db.close();

@@ -42,17 +42,24 @@ export async function recordAll(
 ): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
   const inLine = placed.flatMap(({ ended: { claim } }) => claim.ordered?.key ?? []);
-  if (inLine.length > 0) await lockLines(tx, inLine);
   const moves: Settled[] = [];
-  const [settled] = await Promise.all([settle(tx, placed), dropAsked(tx, placed)]);
+  const [, settled, facts] = await Promise.all([
+    lockLines(tx, inLine),
+    settle(tx, placed),
+    lines.look(tx, inLine),
+    dropAsked(tx, placed),
+  ]);
   const left = all.map((one) => (one === null || settled.has(one) ? null : one));
   const ended = [...settled].filter((one) => one.ended.verdict.status !== "pending");
+  const isAll = left.every((one) => one === null);
+  if (isAll) for (const one of settled) note(moves, one, "waiting", moveOf(one.ended)!.status);
   const [recorded] = await Promise.all([
-    left.some((one) => one !== null) ? recordEach(tx, pending, times, left, moves) : [],
+    isAll ? [] : recordEach(tx, pending, times, left, moves),
     addAttempts(tx, [...settled], times, isNew ? "" : UNLESS_THERE),
     pending.change(tx, pendingOfEach(ended, -1)),
+    isAll && lines.moveOn(tx, facts, moves, clock.now()),
   ]);
-  if (inLine.length > 0) {
+  if (!isAll && inLine.length > 0) {
     for (const one of settled) note(moves, one, "waiting", moveOf(one.ended)!.status);
     await lines.settled(tx, moves, clock.now());
   }

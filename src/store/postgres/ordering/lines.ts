@@ -5,11 +5,15 @@
  * Every such transaction locks in one order, so that two of them see each other's changes and cannot wait for each
  * other: all of its lines at once, in the order of their endpoints and keys, then events, then deliveries. So it does
  * work of one kind only: another kind would lock deliveries while this one waits for its lines.
+ *
+ * Other nodes wait for these locks until the commit. So statements that do not depend on each other's rows are sent
+ * together: the server runs them in the order in which they were sent, and each sees what the ones before it did.
  */
 import { isOpen, type StoredStatus, type Ordered } from "../../../domain/deliveries/delivery.ts";
 import {
   enterTogether,
   holdsKey,
+  isAhead,
   nextInLine,
   releasedAt,
   type Line,
@@ -54,11 +58,18 @@ interface LineRow {
   readonly random: string;
   readonly held_sequence: number | null;
   readonly held_event: number;
+  readonly ordering: OrderRules["ordering"];
+  readonly after_failure: OrderRules["afterFailure"];
+  readonly deleted: boolean;
 }
 
-const LINES = `
+/** The facts about some lines, by their numbers. */
+export type Facts = ReadonlyMap<number, LineRow>;
+
+const SOME_LINES = `
   SELECT k.num, k.endpoint, p.id, p.enabled, p.cancel_to, f.event, f.sequence, f.due_at, e.random,
-    h.sequence AS held_sequence, h.event AS held_event
+    h.sequence AS held_sequence, h.event AS held_event,
+    p.ordering, p.after_failure, p.deleted_at IS NOT NULL AS deleted
   FROM ordering_key k JOIN endpoint p ON p.number = k.endpoint
   LEFT JOIN LATERAL (
     SELECT d.event, d.sequence, d.due_at FROM delivery d
@@ -66,8 +77,10 @@ const LINES = `
   LEFT JOIN event e ON e.key = f.event
   LEFT JOIN LATERAL (
     SELECT o.sequence, o.event FROM held_key o WHERE o.ordering_key = k.num ORDER BY o.sequence, o.event LIMIT 1) h
-    ON true
-  WHERE k.num = ANY($1::bigint[])`;
+    ON true`;
+const LINES = `${SOME_LINES} WHERE k.num = ANY($1::bigint[])`;
+const LINES_OF_KEYS = `${SOME_LINES} JOIN unnest($1::integer[], $2::text[]) AS n (endpoint, key)
+  ON k.endpoint = n.endpoint AND k.key = n.key`;
 
 type Moved = { readonly released: Waiting[]; readonly overtaken: EventDelivery[] };
 
@@ -96,11 +109,12 @@ export class Lines {
     all: readonly Newcomer[],
     now: number,
   ): Promise<readonly (Ordered & { readonly isBehind: boolean })[]> {
-    const numbered = await this.#number(tx, all, 1, now);
-    const lines = await this.#lines(
-      tx,
-      numbered.map(({ num }) => num),
-    );
+    const groups = groupsOf(all);
+    const some = groups.map(([one]) => one!);
+    const [numbered, lines] = await Promise.all([
+      this.#number(tx, groups, 1, now),
+      this.#read(tx, LINES_OF_KEYS, [some.map(({ endpoint }) => endpoint), some.map(({ orderingKey }) => orderingKey)]),
+    ]);
     const places = new Map<Newcomer, Ordered & { readonly isBehind: boolean }>();
     for (const { num, last, group } of numbered) {
       const before = last - group.length;
@@ -116,7 +130,7 @@ export class Lines {
 
   /** Finds the lines of deliveries that a job adds. They have no number, and go before those that wait. */
   async late(tx: Queries, all: readonly Newcomer[], now: number): Promise<readonly InLine[]> {
-    const numbered = await this.#number(tx, all, 0, now);
+    const numbered = await this.#number(tx, groupsOf(all), 0, now);
     return numbered.flatMap(({ num, group }) =>
       group.map(({ endpoint, event }) => ({ key: num, sequence: 0, event, endpoint })),
     );
@@ -126,8 +140,8 @@ export class Lines {
   async reenter(tx: Queries, all: readonly InLine[]): Promise<ReadonlySet<InLine>> {
     const behind = new Set<InLine>();
     if (all.length === 0) return behind;
-    await unhold(tx, all);
-    const lines = await this.#lines(tx, [...new Set(all.map(({ key }) => key))]);
+    const keys = all.map(({ key }) => key);
+    const [, lines] = await Promise.all([unhold(tx, all), this.look(tx, keys)]);
     const moved: Moved = { released: [], overtaken: [] };
     const overtaken: InLine[] = [];
     for (const [key, some] of Map.groupBy(all, (one) => one.key)) {
@@ -138,22 +152,23 @@ export class Lines {
       overtaken.push({ ...entered.overtakes, key, endpoint: row.endpoint });
       moved.overtaken.push({ endpoint: row.id, delivery: deliveryId(eventId(row.event!, row.random), row.endpoint) });
     }
-    if (overtaken.length > 0) {
-      const pairs = [overtaken.map(({ event }) => event), overtaken.map(({ endpoint }) => endpoint)];
-      await tx.change(
+    if (overtaken.length === 0) return behind;
+    const pairs = [overtaken.map(({ event }) => event), overtaken.map(({ endpoint }) => endpoint)];
+    await Promise.all([
+      tx.change(
         `UPDATE delivery d SET status = ${WAITING}, due_at = d.due_at + ${BEHIND}
          FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
          WHERE d.event = n.event AND d.endpoint = n.endpoint`,
         pairs,
-      );
+      ),
       // They would be made before their turn.
-      await tx.change(
+      tx.change(
         `DELETE FROM manual_attempt m USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
          WHERE m.event = n.event AND m.endpoint = n.endpoint`,
         pairs,
-      );
-    }
-    await this.#note(tx, moved);
+      ),
+      this.#note(tx, moved),
+    ]);
     return behind;
   }
 
@@ -161,19 +176,42 @@ export class Lines {
   async settled(tx: Queries, all: readonly Settled[], now: number): Promise<void> {
     const closed = all.filter(({ status }) => !isOpen(status));
     if (closed.length === 0) return;
-    const failed = closed.filter(({ before, status }) => isOpen(before) && status === "failed");
-    await Promise.all([
-      failed.length > 0 && this.#hold(tx, failed, now),
+    const [, facts] = await Promise.all([
       unhold(
         tx,
         closed.filter(({ status }) => status !== "failed"),
       ),
+      this.look(
+        tx,
+        closed.map(({ key }) => key),
+      ),
     ]);
-    await this.advance(
-      tx,
-      closed.map(({ key }) => key),
-      now,
+    await this.moveOn(tx, facts, closed, now);
+  }
+
+  /** Reads the facts about lines, which must be locked. */
+  look(tx: Queries, keys: readonly number[]): Promise<Facts> {
+    return keys.length === 0 ? Promise.resolve(new Map()) : this.#read(tx, LINES, [[...new Set(keys)]]);
+  }
+
+  /**
+   * Does the same as `settled`, with the facts that were read after the deliveries were settled. None of them may have
+   * held its key before.
+   */
+  async moveOn(tx: Queries, facts: Facts, all: readonly Settled[], now: number): Promise<void> {
+    const closed = all.filter(({ status }) => !isOpen(status));
+    const held = closed.filter(
+      ({ key, before, status }) => isOpen(before) && holdsKey(rulesOf(facts.get(key)!), status),
     );
+    const holders = Map.groupBy(held, ({ key }) => key);
+    const lines = [...new Set(closed.map(({ key }) => key))].map((key) => {
+      const row = facts.get(key)!;
+      const line = lineOf(row);
+      const some: Place[] = holders.get(key) ?? [];
+      const holder = some.reduce((first, one) => (first === null || isAhead(one, first) ? one : first), line.holder);
+      return [row, { ...line, holder }] as const;
+    });
+    await Promise.all([hold(tx, held, now), this.#release(tx, lines, now)]);
   }
 
   /** True if keys may be held although their endpoints do not hold any, as they did when the deliveries failed. */
@@ -192,18 +230,25 @@ export class Lines {
   async free(tx: Queries, held: readonly InLine[], now: number): Promise<void> {
     if (held.length === 0) return;
     const keys = held.map(({ key }) => key);
-    await lockLines(tx, keys);
-    await unhold(tx, held);
-    await this.advance(tx, keys, now);
+    await Promise.all([lockLines(tx, keys), unhold(tx, held), this.advance(tx, keys, now)]);
   }
 
   /** Lets the first of each line be due, if it is its turn. The lines must be locked. */
   async advance(tx: Queries, keys: readonly number[], now: number): Promise<void> {
+    const rows = [...(await this.look(tx, keys)).values()];
+    await this.#release(
+      tx,
+      rows.map((row) => [row, lineOf(row)]),
+      now,
+    );
+  }
+
+  async #release(tx: Queries, lines: readonly (readonly [LineRow, Line])[], now: number): Promise<void> {
     const moved: Moved = { released: [], overtaken: [] };
     const events: number[] = [];
     const endpoints: number[] = [];
-    for (const row of (await this.#lines(tx, [...new Set(keys)])).values()) {
-      const next = nextInLine(lineOf(row));
+    for (const [row, line] of lines) {
+      const next = nextInLine(line);
       if (next === null) continue;
       const dueAt = releasedAt({ enabled: row.enabled === 1 }, row.due_at - BEHIND, now);
       moved.released.push({ endpoint: row.id, event: eventId(next.event, row.random), dueAt });
@@ -211,21 +256,21 @@ export class Lines {
       endpoints.push(row.endpoint);
     }
     if (events.length === 0) return;
-    await tx.change(
-      `UPDATE delivery d SET due_at = n.due_at FROM unnest($1::bigint[], $2::integer[], $3::bigint[])
-         AS n (event, endpoint, due_at) WHERE d.event = n.event AND d.endpoint = n.endpoint`,
-      [events, endpoints, moved.released.map(({ dueAt }) => dueAt)],
-    );
-    await this.#note(tx, moved);
+    await Promise.all([
+      tx.change(
+        `UPDATE delivery d SET due_at = n.due_at FROM unnest($1::bigint[], $2::integer[], $3::bigint[])
+           AS n (event, endpoint, due_at) WHERE d.event = n.event AND d.endpoint = n.endpoint`,
+        [events, endpoints, moved.released.map(({ dueAt }) => dueAt)],
+      ),
+      this.#note(tx, moved),
+    ]);
   }
 
   /**
-   * Locks the lines of deliveries, and adds those that are missing. Gives each delivery one number or none, and
-   * returns the last number of each line.
+   * Locks the lines of these groups of deliveries, and adds those that are missing. Gives each delivery one number or
+   * none, and returns the last number of each line.
    */
-  async #number(tx: Queries, all: readonly Newcomer[], numbers: 0 | 1, now: number) {
-    const groups = Map.groupBy(all, ({ endpoint, orderingKey }) => `${endpoint} ${orderingKey}`);
-    const some = [...groups.values()];
+  async #number(tx: Queries, groups: readonly (readonly Newcomer[])[], numbers: 0 | 1, now: number) {
     const rows = await tx.rows<{ num: number; endpoint: number; key: string; last: number }>(
       `INSERT INTO ordering_key (num, endpoint, key, last, seen)
        SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::bigint[], $5::bigint[])
@@ -234,38 +279,23 @@ export class Lines {
          SET last = ordering_key.last + excluded.last, seen = greatest(ordering_key.seen, excluded.seen)
        RETURNING num, endpoint, key, last`,
       [
-        some.map(() => this.#engine.numbers.next(now)),
-        some.map(([one]) => one!.endpoint),
-        some.map(([one]) => one!.orderingKey),
-        some.map(({ length }) => numbers * length),
-        some.map((group) => Math.max(...group.map(({ event }) => event))),
+        groups.map(() => this.#engine.numbers.next(now)),
+        groups.map(([one]) => one!.endpoint),
+        groups.map(([one]) => one!.orderingKey),
+        groups.map(({ length }) => numbers * length),
+        groups.map((group) => Math.max(...group.map(({ event }) => event))),
       ],
     );
-    return rows.map(({ num, endpoint, key, last }) => ({ num, last, group: groups.get(`${endpoint} ${key}`)! }));
+    const byName = new Map(groups.map((group) => [lineNameOf(group[0]!), group]));
+    return rows.map(({ num, endpoint, key, last }) => ({
+      num,
+      last,
+      group: byName.get(lineNameOf({ endpoint, orderingKey: key }))!,
+    }));
   }
 
-  async #hold(tx: Queries, failed: readonly Settled[], now: number): Promise<void> {
-    const rules = await tx.rows<OrderRules & { readonly number: number; readonly deleted: boolean }>(
-      `SELECT number, ordering, after_failure AS "afterFailure", deleted_at IS NOT NULL AS deleted FROM endpoint
-       WHERE number = ANY($1::integer[])`,
-      [failed.map(({ endpoint }) => endpoint)],
-    );
-    const held = failed.filter(({ endpoint, status }) => {
-      const rule = rules.find(({ number }) => number === endpoint);
-      return rule !== undefined && holdsKey(rule, status);
-    });
-    if (held.length === 0) return;
-    await tx.change(
-      `INSERT INTO held_key (ordering_key, sequence, event, endpoint, since)
-       SELECT k, s, e, p, $5::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[]) AS n (k, s, e, p)
-       ON CONFLICT DO NOTHING`,
-      [...columnsOf(held), held.map(({ endpoint }) => endpoint), now],
-    );
-  }
-
-  async #lines(tx: Queries, keys: readonly number[]): Promise<ReadonlyMap<number, LineRow>> {
-    const rows = keys.length === 0 ? [] : await tx.rows<LineRow>(LINES, [keys]);
-    return new Map(rows.map((row) => [row.num, row]));
+  async #read(tx: Queries, sql: string, values: readonly unknown[]): Promise<Facts> {
+    return new Map((await tx.rows<LineRow>(sql, values)).map((row) => [row.num, row]));
   }
 
   async #note(tx: Queries, moved: Moved): Promise<void> {
@@ -313,6 +343,16 @@ export async function pruneLines(tx: Queries, from: string | null): Promise<Prun
   return { pruned, next: rows.length < CHUNK ? null : String(rows.at(-1)!.num) };
 }
 
+async function hold(tx: Queries, all: readonly InLine[], now: number): Promise<void> {
+  if (all.length === 0) return;
+  await tx.change(
+    `INSERT INTO held_key (ordering_key, sequence, event, endpoint, since)
+     SELECT k, s, e, p, $5::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[]) AS n (k, s, e, p)
+     ON CONFLICT DO NOTHING`,
+    [...columnsOf(all), all.map(({ endpoint }) => endpoint), now],
+  );
+}
+
 async function unhold(tx: Queries, all: readonly InLine[]): Promise<void> {
   if (all.length === 0) return;
   await tx.change(
@@ -324,6 +364,21 @@ async function unhold(tx: Queries, all: readonly InLine[]): Promise<void> {
 
 function columnsOf(all: readonly InLine[]): unknown[][] {
   return [all.map(({ key }) => key), all.map(({ sequence }) => sequence), all.map(({ event }) => event)];
+}
+
+type LineName = Pick<Newcomer, "endpoint" | "orderingKey">;
+
+/** Groups new deliveries by their lines. */
+function groupsOf(all: readonly Newcomer[]): Newcomer[][] {
+  return [...Map.groupBy(all, lineNameOf).values()];
+}
+
+function lineNameOf({ endpoint, orderingKey }: LineName): string {
+  return `${endpoint} ${orderingKey}`;
+}
+
+function rulesOf({ ordering, after_failure: afterFailure, deleted }: LineRow) {
+  return { ordering, afterFailure, deleted };
 }
 
 function lineOf(row: LineRow): Line {
