@@ -32,6 +32,18 @@ interface Held extends Place {
   readonly endpoint: number;
 }
 
+/** The row of an ordering key, as the transaction leaves it. */
+interface Numbers {
+  readonly num: number;
+  /** The last number that was given out. */
+  last: number;
+  seen: number;
+  isWritten: boolean;
+}
+
+/** The names of so many keys fit into 2 MiB. When there are more, all are read again. */
+const MAX_KNOWN = 5000;
+
 export class Lines {
   readonly #index: EndpointIndex;
   readonly #manual: ManualAttempts;
@@ -41,6 +53,7 @@ export class Lines {
     [endpoint: number, key: string, numbers: 0 | 1, event: number],
     [key: number, last: number]
   >;
+  readonly #renumber: Statement<[last: number, event: number, key: number]>;
   readonly #of: Statement<[number, number], InLine>;
   readonly #first: Statement<[number], First>;
   readonly #holder: Statement<[number], Place>;
@@ -61,6 +74,10 @@ export class Lines {
   #overtaken: EventDelivery[] = [];
   /** The lengths of these lists when the transaction began. */
   #before = { released: 0, overtaken: 0 };
+  /** Rows of ordering keys, by their endpoints and keys. Each event of a key would read and write its row otherwise. */
+  readonly #known = new Map<string, Numbers>();
+  readonly #byKey = new Map<number, Numbers>();
+  #unwrittenNumbers: Numbers[] = [];
   /** False while no key is held, which saves a query each time. Null if it must be looked up. */
   #isHeld: boolean | null = null;
 
@@ -76,6 +93,7 @@ export class Lines {
          RETURNING num, last`,
       )
       .raw();
+    this.#renumber = db.prepare("UPDATE ordering_key SET last = ?, seen = max(seen, ?) WHERE num = ?");
     this.#of = db.prepare("SELECT ordering_key AS key, sequence FROM delivery WHERE event = ? AND endpoint = ?");
     this.#first = db.prepare(
       `SELECT event, sequence, status, due_at FROM delivery INDEXED BY delivery_line
@@ -109,7 +127,7 @@ export class Lines {
    * all methods that write.
    */
   enter(endpoint: EndpointEntry, key: string, event: number): Ordered & { readonly isBehind: boolean } {
-    const [num, sequence] = this.#number.get(endpoint.number, key, 1, event)!;
+    const { num, last: sequence } = this.#next(endpoint.number, key, event);
     const isLater = this.#unwritten.has(num);
     const behind = isLater || enter(this.#line(num, endpoint), { sequence, event }).isBehind;
     if (!isLater) this.#unwritten.add(num);
@@ -152,11 +170,13 @@ export class Lines {
   ): void {
     const { event, endpoint, before, status, now } = to;
     if (isOpen(status)) return;
-    this.#write();
     if (isOpen(before) && holdsKey(endpoint, status)) {
       this.#hold.run(key, sequence, event, endpoint.number, now);
       this.#isHeld = true;
     } else if (status !== "failed" && this.#someHeld) this.#unhold.run(key, sequence, event);
+    // Nothing waits behind the last number.
+    if (sequence > 0 && this.#byKey.get(key)?.last === sequence) return;
+    if (this.#unwritten.has(key)) this.#write();
     this.#advance(key, endpoint, now);
   }
 
@@ -189,6 +209,7 @@ export class Lines {
 
   /** Removes keys whose last event is gone, so that their numbers begin at 1 again. */
   prune(from: string | null): { readonly pruned: number; readonly next: string | null } {
+    this.#forgetNumbers();
     const rows = this.#unused.all(from === null ? -1 : Number(from));
     const over = rows.filter(({ over: isOver }) => isOver === 1);
     for (const { num } of over) this.#drop.run(num);
@@ -209,13 +230,49 @@ export class Lines {
 
   flush(): void {
     this.#unwritten.clear();
+    this.#writeNumbers();
   }
 
   forget(): void {
     this.#unwritten.clear();
+    this.#unwrittenNumbers = [];
+    this.#forgetNumbers();
     this.#released.length = Math.min(this.#released.length, this.#before.released);
     this.#overtaken.length = Math.min(this.#overtaken.length, this.#before.overtaken);
     this.#isHeld = null;
+  }
+
+  /** Gives out the next number of a key. */
+  #next(endpoint: number, key: string, event: number): Numbers {
+    const name = `${endpoint} ${key}`;
+    const known = this.#known.get(name);
+    if (known !== undefined) {
+      known.last++;
+      known.seen = event;
+      if (known.isWritten) this.#unwrittenNumbers.push(known);
+      known.isWritten = false;
+      return known;
+    }
+    if (this.#known.size >= MAX_KNOWN) this.#forgetNumbers();
+    const [num, last] = this.#number.get(endpoint, key, 1, event)!;
+    const read = { num, last, seen: event, isWritten: true };
+    this.#known.set(name, read);
+    this.#byKey.set(num, read);
+    return read;
+  }
+
+  #writeNumbers(): void {
+    for (const numbers of this.#unwrittenNumbers) {
+      this.#renumber.run(numbers.last, numbers.seen, numbers.num);
+      numbers.isWritten = true;
+    }
+    this.#unwrittenNumbers = [];
+  }
+
+  #forgetNumbers(): void {
+    this.#writeNumbers();
+    this.#known.clear();
+    this.#byKey.clear();
   }
 
   #free({ key, sequence, event, endpoint }: Held, now: number): void {

@@ -9,6 +9,7 @@ import {
   addEndpoint,
   again,
   BEGINNING,
+  brokenCapacity,
   delivered,
   draft,
   failed,
@@ -98,6 +99,30 @@ export function ordering(openFresh: OpenFresh): void {
       expect(next).toMatchObject({ event: published[2]!.id, number: 1, fresh: true, ordered: { sequence: 2 } });
       await store.deliveries.record([delivered(next), delivered(firsts[1]!)]);
       expect(new Set(await eventsDue(store, endpoint))).toEqual(new Set([published[4]!.id, published[5]!.id]));
+    });
+
+    it("counts without a gap, whatever is undone or removed in between", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store, BY_KEY);
+      const deliverNext = async () => {
+        const claim = await onlyDue(store, endpoint);
+        await store.deliveries.record([delivered(claim)]);
+        return claim.ordered!.sequence;
+      };
+      await publish(store, ["a"], withoutCapacity);
+      expect(await deliverNext()).toBe(1);
+      await expect(publish(store, ["a"], brokenCapacity("broken"))).rejects.toThrow("broken");
+      await publish(store, ["a", "a"], withoutCapacity);
+      expect(await deliverNext()).toBe(2);
+      // The one that is open keeps the row of its key.
+      await store.upkeep.pruneEvents({ delivered: LATER, failed: LATER }, null);
+      expect(await store.upkeep.pruneKeys(null)).toEqual({ pruned: 0, next: null });
+      expect(await publish(store, ["a"])).toMatchObject([{ fresh: [], waiting: [] }]);
+      expect([await deliverNext(), await deliverNext()]).toEqual([3, 4]);
+      await store.upkeep.pruneEvents({ delivered: LATER, failed: LATER }, null);
+      expect(await store.upkeep.pruneKeys(null)).toEqual({ pruned: 1, next: null });
+      await publish(store, ["a"], withoutCapacity);
+      expect(await deliverNext()).toBe(1);
     });
 
     it("keeps those behind until the one ahead is delivered, however often it is retried", async () => {
