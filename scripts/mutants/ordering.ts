@@ -201,8 +201,9 @@ export const ORDERING: readonly Mutant[] = [
   {
     name: "the-facts-of-a-line-are-older-than-its-change",
     file: "src/store/postgres/deliveries/record.ts",
-    find: "    settle(tx, placed),\n    lines.look(tx, inLine),",
-    replace: "    lines.look(tx, inLine),\n    settle(tx, placed),",
+    find: "const [, settled, facts] = await Promise.all([\n    lockLines(tx, inLine),\n    settle(tx, placed),\n    lines.look(tx, inLine),",
+    replace:
+      "const [, facts, settled] = await Promise.all([\n    lockLines(tx, inLine),\n    lines.look(tx, inLine),\n    settle(tx, placed),",
     tests: BY_POSTGRES,
   },
   {

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { Claim, DeliveryStatus } from "../../../../src/domain/deliveries/delivery.ts";
 import { DEFAULT_SETTINGS, WHEN_DISABLED, type WhenDisabled } from "../../../../src/domain/endpoints/endpoint.ts";
+import { AFTER_FAILURE, type Blocker, type OrderRules } from "../../../../src/domain/deliveries/ordering.ts";
 import type { FilterDocument } from "../../../../src/domain/events/filter/filter.ts";
 import { type Reason, reasonOf } from "../../../../src/domain/events/why.ts";
 import { newId } from "../../../../src/domain/id.ts";
@@ -72,6 +73,7 @@ interface TrueEndpoint {
   enabled: boolean;
   reason: "gone" | "failing" | null;
   missed: WhenDisabled;
+  readonly order: OrderRules;
 }
 
 interface TrueDelivery {
@@ -79,6 +81,11 @@ interface TrueDelivery {
   attempts: number;
   dueAt: number;
   lastAt: number;
+  /** True if it is in the line of its event's key. */
+  readonly isInLine: boolean;
+  /** True if its turn had come when the last step ended. */
+  hadTurn: boolean;
+  holds: boolean;
 }
 
 /** The truth about one event at one endpoint: its delivery, or why it has none. */
@@ -90,6 +97,7 @@ interface TrueEvent extends Said {
   readonly at: number;
   readonly of: Map<string, Truth>;
   readonly isTest: boolean;
+  readonly orderingKey: string | null;
   erasedAt: number | null;
 }
 
@@ -124,6 +132,7 @@ export class WhyHistory {
     for (let at = 0; at < steps; at++) {
       this.#harness.clock.advance(this.#random.pick([0, 0, 0, 1, 1000, HOUR]));
       await this.#step();
+      this.#giveTurns();
       if (this.#random.chance(0.1)) mistakes.push(...(await this.#check()));
     }
     return [...mistakes, ...(await this.#check())];
@@ -169,6 +178,10 @@ export class WhyHistory {
       enabled: this.#random.chance(0.9),
       reason: null,
       missed: this.#random.pick(WHEN_DISABLED),
+      order: {
+        ordering: this.#random.pick(["none", "by_key", "by_key"] as const),
+        afterFailure: this.#random.pick(AFTER_FAILURE),
+      },
     };
     const { id, tenant } = one;
     const url = "https://receiver.example/hook";
@@ -186,11 +199,13 @@ export class WhyHistory {
         currency: this.#random.pick(["EUR", "USD"]),
         tags,
       };
-      return { said, tenant: this.#random.chance(0.8) ? this.#tenants[0]! : this.#tenants[1]! };
+      const tenant = this.#random.chance(0.8) ? this.#tenants[0]! : this.#tenants[1]!;
+      return { said, tenant, orderingKey: this.#random.pick([null, "a", "a", "b"]) };
     });
     const published = await this.#store.events.publish(
-      drafts.map(({ said: { type, amount, currency, tags }, tenant }) => ({
+      drafts.map(({ said: { type, amount, currency, tags }, tenant, orderingKey }) => ({
         tenant,
+        ...(orderingKey !== null && { orderingKey }),
         type,
         createdAt: this.#now,
         data: Buffer.from(JSON.stringify({ amount, currency })),
@@ -200,8 +215,15 @@ export class WhyHistory {
       withoutCapacity,
     );
     for (const [at, { id }] of published.entries()) {
-      const { said, tenant } = drafts[at]!;
-      const event = { ...said, id, tenant, at: this.#now, of: new Map<string, Truth>(), isTest: false, erasedAt: null };
+      const event: TrueEvent = {
+        ...drafts[at]!.said,
+        ...drafts[at]!,
+        id,
+        at: this.#now,
+        of: new Map(),
+        isTest: false,
+        erasedAt: null,
+      };
       for (const endpoint of this.#endpoints) event.of.set(endpoint.id, truthOf(event, endpoint));
       this.#events.push(event);
     }
@@ -216,8 +238,9 @@ export class WhyHistory {
     const [publication] = await this.#store.events.publish([draft], this.#now, withoutCapacity);
     const said = { type: "webhookd.test", amount: 0, currency: "", tags: [] };
     const { id, fresh } = publication!;
-    const event: TrueEvent = { ...said, id, tenant, at: this.#now, of: new Map(), isTest: true, erasedAt: null };
-    const delivery: TrueDelivery = { status: "pending", attempts: 0, dueAt: this.#now, lastAt: 0 };
+    const about = { isTest: true, orderingKey: null, erasedAt: null };
+    const event: TrueEvent = { ...said, ...about, id, tenant, at: this.#now, of: new Map() };
+    const delivery = newDelivery("pending", this.#now, false);
     for (const other of this.#endpoints)
       event.of.set(
         other.id,
@@ -225,7 +248,7 @@ export class WhyHistory {
       );
     event.of.set(testFor, { delivery });
     this.#events.push(event);
-    await this.#record(fresh[0]!, delivery, this.#random.chance(0.5) ? "delivered" : "failed");
+    await this.#record(fresh[0]!, delivery, endpoint, this.#random.chance(0.5) ? "delivered" : "failed");
   }
 
   async #change(change: (endpoint: TrueEndpoint) => void): Promise<void> {
@@ -262,6 +285,7 @@ export class WhyHistory {
     if (one === null) return;
     one.deletedAt = this.#now;
     await this.#store.endpoints.delete(null, one.id, this.#now);
+    for (const { delivery } of this.#deliveries(one)) delivery.holds = false;
     for (const delivery of this.#open(one)) delivery.status = "cancelled";
     await this.#swept(one);
   }
@@ -273,17 +297,23 @@ export class WhyHistory {
     for (const claim of claims) {
       const truth = this.#events.find(({ id }) => id === claim.event)!.of.get(one.id)!;
       const result = this.#random.pick(["delivered", "delivered", "failed", "again"] as const);
-      if ("delivery" in truth) await this.#record(claim, truth.delivery, result);
+      if ("delivery" in truth) await this.#record(claim, truth.delivery, one, result);
     }
   }
 
-  async #record(claim: Claim, delivery: TrueDelivery, result: "delivered" | "failed" | "again"): Promise<void> {
+  async #record(
+    claim: Claim,
+    delivery: TrueDelivery,
+    { order }: TrueEndpoint,
+    result: "delivered" | "failed" | "again",
+  ): Promise<void> {
     const dueAt = this.#now + 2 * HOUR;
     const verdict =
       result === "again" ? { status: "pending" as const, retry: claim.retry + 1, dueAt } : { status: result };
     const outcome = answered(result === "delivered" ? 200 : 503);
     await this.#store.deliveries.record([ended(claim, verdict, { startedAt: this.#now, outcome })]);
     delivery.status = result === "again" ? "pending" : result;
+    delivery.holds = result === "failed" && delivery.isInLine && order.afterFailure === "hold";
     delivery.attempts++;
     delivery.dueAt = dueAt;
     delivery.lastAt = this.#now + outcome.durationMs;
@@ -302,6 +332,7 @@ export class WhyHistory {
       if (delivery.status !== "failed" && !(force && delivery.status === "delivered")) continue;
       delivery.status = "pending";
       delivery.dueAt = this.#now;
+      delivery.holds = false;
     }
   }
 
@@ -334,6 +365,37 @@ export class WhyHistory {
       if (from === null) break;
     }
     while ((await this.#store.upkeep.pruneChoices()) > 0);
+    for (const event of this.#old) {
+      if ((await this.#store.reads.getEvent(null, event.id)) !== null) continue;
+      for (const truth of event.of.values()) if ("delivery" in truth) truth.delivery.holds = false;
+    }
+  }
+
+  /** Lets the first of each line be due whose turn has come, and no longer those that it overtook. */
+  #giveTurns(): void {
+    for (const endpoint of this.#endpoints) {
+      for (const { event, delivery } of this.#deliveries(endpoint)) {
+        if (!delivery.isInLine || delivery.status !== "pending") continue;
+        const hasTurn = this.#behind(event, endpoint) === null;
+        if (hasTurn && !delivery.hadTurn && endpoint.enabled) delivery.dueAt = Math.max(delivery.dueAt, this.#now);
+        delivery.hadTurn = hasTurn;
+      }
+    }
+  }
+
+  /** Returns what goes before the event in the line of its key, or null if it is its turn. */
+  #behind(event: TrueEvent, endpoint: TrueEndpoint): Blocker | null {
+    const line = [...this.#deliveries(endpoint)].filter(
+      (one) => one.delivery.isInLine && one.event.orderingKey === event.orderingKey,
+    );
+    const own = line.findIndex((one) => one.event === event);
+    const first = line.findIndex(({ delivery }) => delivery.status === "pending");
+    const holder = line.findIndex(({ delivery }) => delivery.holds);
+    const isHeld = (place: number) => holder !== -1 && holder < place;
+    if (own === -1 || (own === first && !isHeld(own))) return null;
+    const { event: ahead, delivery } = line[isHeld(first) ? holder : first]!;
+    const nextAttemptAt = isHeld(first) ? null : delivery.dueAt;
+    return { event: ahead.id, attempts: delivery.attempts, nextAttemptAt, holdsKey: isHeld(first) };
   }
 
   async #check(): Promise<readonly Mistake[]> {
@@ -367,6 +429,8 @@ export class WhyHistory {
     if (status === "cancelled" && event.erasedAt !== null) return { code: "erased", at: event.erasedAt, attempts };
     if (status === "cancelled") return { code: "cancelled", attempts, deletedAt: endpoint.deletedAt };
     if (!endpoint.enabled) return { code: "held", attempts };
+    const behind = this.#behind(event, endpoint);
+    if (behind !== null) return { code: "behind", ...behind };
     // A replay keeps the attempts before it.
     return dueAt > this.#now ? { code: "retrying", at: dueAt, attempts, last } : { code: "waiting", at: dueAt };
   }
@@ -384,10 +448,15 @@ export class WhyHistory {
     }
   }
 
-  *#open({ id }: TrueEndpoint): Generator<TrueDelivery> {
-    for (const { of } of this.#events) {
-      const truth = of.get(id);
-      if (truth !== undefined && "delivery" in truth && truth.delivery.status === "pending") yield truth.delivery;
+  *#open(endpoint: TrueEndpoint): Generator<TrueDelivery> {
+    for (const { delivery } of this.#deliveries(endpoint)) if (delivery.status === "pending") yield delivery;
+  }
+
+  /** In the order in which they were published. */
+  *#deliveries({ id }: TrueEndpoint): Generator<{ readonly event: TrueEvent; readonly delivery: TrueDelivery }> {
+    for (const event of this.#events) {
+      const truth = event.of.get(id);
+      if (truth !== undefined && "delivery" in truth) yield { event, delivery: truth.delivery };
     }
   }
 
@@ -408,13 +477,18 @@ export class WhyHistory {
   }
 }
 
-function settingsOf({ patterns, filter, enabled, missed }: TrueEndpoint) {
+function settingsOf({ patterns, filter, enabled, missed, order }: TrueEndpoint) {
   return {
+    ...order,
     events: patterns.map(({ name }) => name),
     filter: filter.document,
     enabled,
     whenDisabled: missed,
   };
+}
+
+function newDelivery(status: DeliveryStatus, dueAt: number, isInLine: boolean): TrueDelivery {
+  return { status, attempts: 0, dueAt, lastAt: 0, isInLine, hadTurn: false, holds: false };
 }
 
 function truthOf(event: TrueEvent, endpoint: TrueEndpoint): Truth {
@@ -429,7 +503,8 @@ function truthOf(event: TrueEvent, endpoint: TrueEndpoint): Truth {
   if (!enabled && missed === "skip") return { why: () => ({ code: "skipped", disabledReason: reason }) };
   const refused = filter.refuses(event);
   const status = !enabled && missed === "shadow" ? "shadowed" : "pending";
-  if (refused === null) return { delivery: { status, attempts: 0, dueAt: event.at, lastAt: 0 } };
+  const isInLine = endpoint.order.ordering === "by_key" && event.orderingKey !== null && status === "pending";
+  if (refused === null) return { delivery: newDelivery(status, event.at, isInLine) };
   const [pointer, found] = refused;
   return {
     why: ({ erasedAt }) => {
@@ -444,8 +519,11 @@ function differs(event: TrueEvent, endpoint: TrueEndpoint) {
 }
 
 function cancelAll({ of }: TrueEvent): void {
-  for (const truth of of.values())
-    if ("delivery" in truth && truth.delivery.status === "pending") truth.delivery.status = "cancelled";
+  for (const truth of of.values()) {
+    if (!("delivery" in truth) || (truth.delivery.status !== "pending" && !truth.delivery.holds)) continue;
+    truth.delivery.status = "cancelled";
+    truth.delivery.holds = false;
+  }
 }
 
 /** The part of a reason that the oracle knows. */
