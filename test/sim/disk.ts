@@ -8,7 +8,6 @@ import { join } from "node:path";
 import type { Database, Statement } from "better-sqlite3";
 import { onPrepare, sqliteError } from "../harness/prepared.ts";
 import type { Random } from "./random.ts";
-import { SimStatement } from "./statement.ts";
 
 export interface DiskFaults {
   /** True if nothing can be written. */
@@ -77,8 +76,8 @@ export class SimDisk {
   }
 
   #prepare(sql: string, make: () => Statement, db: Database): Statement {
-    let made: Statement<[]> | undefined;
-    const run = () => void (made ??= make() as Statement<[]>).run();
+    const made = make() as Statement<[]>;
+    const run = () => void made.run();
     if (sql === "BEGIN IMMEDIATE") return { run: () => this.#begin(run) } as never;
     if (sql === "ROLLBACK") return { run: () => this.#rollback(run) } as never;
     if (sql === "COMMIT") {
@@ -86,7 +85,7 @@ export class SimDisk {
       const rollback = () => void db.exec("ROLLBACK");
       return { run: () => this.#commit(run, rollback) } as never;
     }
-    return new SimStatement(make) as never;
+    return make();
   }
 
   #begin(run: () => void): void {

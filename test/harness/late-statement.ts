@@ -1,9 +1,7 @@
-/**
- * A statement that SQLite prepares when it is first run. Each process opens a store, and uses few of its statements.
- */
 import type { Statement } from "better-sqlite3";
 
-export class SimStatement {
+/** A statement that SQLite prepares when it is first run. */
+export class LateStatement {
   readonly #make: () => Statement<unknown[]>;
   #made: Statement<unknown[]> | undefined;
   #plucks = false;
@@ -11,6 +9,10 @@ export class SimStatement {
 
   constructor(make: () => Statement<unknown[]>) {
     this.#make = make;
+  }
+
+  get source(): string {
+    return this.#statement.source;
   }
 
   pluck(): this {
