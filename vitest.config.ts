@@ -18,13 +18,15 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, ".cache/compile");
 
 const ORDER = [...LONG, ...SLOW_FILES];
 
+/** Keeps the files of a project together, because a process that changes to another project loads everything anew. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const project = ({ project: { name } }: TestSpecification) => PARTS.findIndex((part) => part.name === name);
     const place = ({ moduleId }: TestSpecification) => {
       const at = ORDER.indexOf(relative(import.meta.dirname, moduleId));
       return at === -1 ? ORDER.length : at;
     };
-    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+    return (await super.sort(files)).toSorted((a, b) => project(a) - project(b) || place(a) - place(b));
   }
 }
 
@@ -34,7 +36,7 @@ export default defineConfig({
     execArgv: [V8_CODE_FLAG],
     env: { TMPDIR: scratchOfRun() },
     // Vitest would leave a core to itself, and a third of the time a test waits for something else than a core.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongFirst },
     restoreMocks: true,
     setupFiles: ["./test/harness/properties.ts", "./test/harness/hooks.ts"],

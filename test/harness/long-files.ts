@@ -5,6 +5,8 @@
 export const LONG: readonly string[] = [
   "test/store/postgres.test.ts",
   "test/store/sqlite.test.ts",
+  "test/outbox/postgres.test.ts",
+  "test/store/sqlite/secrets/key-change.test.ts",
   "test/store/postgres/nodes.test.ts",
   "test/store/postgres/clocks.test.ts",
   "test/store/postgres/uncertain.test.ts",
