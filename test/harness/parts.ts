@@ -10,6 +10,8 @@ const PROCESSES = [
     (folder) => `test/${folder}/**/*.test.{ts,tsx}`,
   ),
   "test/store/postgres.test.ts",
+  "test/store/conformance/differential/differential.test.ts",
+  "test/store/why-histories.test.ts",
 ];
 /** These replace a module, or change something that belongs to the process. Each file has a separate process. */
 const ALONE = [

@@ -11,5 +11,5 @@ if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this plat
 afterAll(() => server?.stop());
 
 describe.skipIf(server === null)("both stores", () => {
-  compareHistories(() => server!, 1, 40);
+  compareHistories(() => server!, 1, 10);
 });

@@ -3,7 +3,7 @@ import { afterAll, describe } from "vitest";
 import { startServer } from "../../../harness/postgres.ts";
 import { compareHistories } from "./compare.ts";
 
-const HISTORIES = Number(process.env.WEBHOOKD_HISTORIES ?? 300);
+const HISTORIES = Number(process.env.WEBHOOKD_HISTORIES ?? 330);
 const FIRST = Number(process.env.WEBHOOKD_HISTORY ?? 1001);
 
 const server = await startServer();
