@@ -90,6 +90,8 @@ const SETTINGS = {
   fsync: "off",
   full_page_writes: "off",
   shared_buffers: "32MB",
+  // A server that is killed leaves its shared memory. As files, it is removed with the server's directory.
+  dynamic_shared_memory_type: "mmap",
   max_connections: "200",
   log_min_messages: "panic",
 };
