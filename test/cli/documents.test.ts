@@ -192,7 +192,7 @@ describe("a schema", () => {
   it.each([
     [ref("gone"), "refers to #/components/schemas/gone, which is not in the document"],
     [ref("__proto__"), "which is not in the document"],
-    [ref("a"), "lead in a circle"],
+    [ref("a"), "references are circular"],
     [{ properties: { x: { $ref: "#name" } } }, "refers to the anchor #name"],
     [{ properties: { x: { $ref: "file:///etc/passwd" } } }, "refers to another document, file:///etc/passwd"],
     [{ $dynamicRef: "#node" }, "$dynamicRef"],

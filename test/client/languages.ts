@@ -36,7 +36,7 @@ export interface Asked {
   ];
 }
 
-/** A part of what each client takes for an operation. */
+/** The arguments of an operation that each client is called with. */
 interface Ask {
   readonly id?: string;
   readonly query?: Readonly<Record<string, string | number | boolean>>;

@@ -53,7 +53,7 @@ export class Root {
       if (typeof ref !== "string") return { part: value, key };
       ({ value, key } = this.at(ref));
     }
-    throw new NotImportable(`has ${what} whose references lead in a circle`);
+    throw new NotImportable(`has ${what} whose references are circular`);
   }
 }
 

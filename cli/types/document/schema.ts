@@ -65,7 +65,7 @@ class Copier {
     let [value, base] = [schema, root];
     const seen = new Set<unknown>();
     while (isPart(value) && typeof value.$ref === "string" && Object.keys(value).length === 1) {
-      if (seen.has(value)) throw new NotImportable("has a schema whose references lead in a circle");
+      if (seen.has(value)) throw new NotImportable("has a schema whose references are circular");
       seen.add(value);
       ({ value } = base.at(value.$ref));
     }

@@ -167,7 +167,7 @@ function notFailed(
       : selected.every(({ status }) => status === "cancelled")
         ? "the selected deliveries were cancelled, and what is cancelled is never sent again"
         : force
-          ? "none of the selected deliveries has failed or was delivered: they are not finished"
+          ? "none of the selected deliveries has ended: only those that failed or were delivered can be replayed"
           : "none of the selected deliveries has failed; use force to replay delivered ones too";
   return new WebhookdError("event_not_failed", detail);
 }

@@ -14,7 +14,7 @@ export interface MalformedHead {
   /** The headers in order. Names are in lower case; values have one character for each byte. */
   readonly headers: readonly Header[];
   readonly faults: readonly ResponseFault[];
-  /** The header that states how the body ends, given once. "" if only the end of the connection does. */
+  /** The header that says where the body ends, if it is given once. "" if only the end of the connection shows it. */
   readonly framing: string;
 }
 

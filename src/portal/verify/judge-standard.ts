@@ -102,7 +102,7 @@ function stampsOf({ timestamp, attempts }: Request): readonly string[] {
   return [...new Set(attempts.flatMap((at) => [at, at - 1, at + 1]))].map(String);
 }
 
-/** Names the keys that match at the first of the times at which any does. Null if none does. */
+/** Tries one time after the other, and names the keys that match at the first that fits. Null if none fits. */
 async function firstFit(
   entries: readonly Entry[],
   stamps: readonly string[],
