@@ -10,6 +10,6 @@ afterAll(() => server?.stop());
 
 describe.skipIf(server === null)("the PostgreSQL store", () => {
   const open = openPostgresOn(() => server!);
-  everySuite(open, 500);
+  everySuite(open, 200);
   likeItsModel(open, 1, 0);
 });

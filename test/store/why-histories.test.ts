@@ -23,18 +23,14 @@ afterAll(() => server?.stop());
 function whyHistories(open: OpenFresh, count: number): void {
   const answers = new Set<string>();
   const firsts = Array.from({ length: Math.ceil(count / SHARED) }, (_, at) => FIRST + at * SHARED);
-  it.each(firsts)(
-    "random histories from %i on are answered as they happened",
-    async (first) => {
-      const harness = await open();
-      for (let seed = first; seed < Math.min(first + SHARED, FIRST + count); seed++) {
-        const history = new WhyHistory(harness, seed);
-        expect(await history.play(STEPS), `WEBHOOKD_HISTORY=${seed}`).toEqual([]);
-        for (const code of history.answers) answers.add(code);
-      }
-    },
-    60_000,
-  );
+  it.each(firsts)("random histories from %i on are answered as they happened", async (first) => {
+    const harness = await open();
+    for (let seed = first; seed < Math.min(first + SHARED, FIRST + count); seed++) {
+      const history = new WhyHistory(harness, seed);
+      expect(await history.play(STEPS), `WEBHOOKD_HISTORY=${seed}`).toEqual([]);
+      for (const code of history.answers) answers.add(code);
+    }
+  });
 
   // Nothing is unknown while its event is there.
   it.runIf(count >= ENOUGH)("every other answer occurs in them", () => {
