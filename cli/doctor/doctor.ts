@@ -15,6 +15,7 @@ import { count } from "../output/words.ts";
 import { findTarget } from "../target.ts";
 import { directorySettings } from "../upkeep/data-directory.ts";
 import { readId } from "../values.ts";
+import { alsoFindings } from "./also.ts";
 import { certificateFindings } from "./certificate.ts";
 import { daemonFindings } from "./daemon.ts";
 import { endpointFindings } from "./endpoints.ts";
@@ -90,6 +91,7 @@ async function* examine(args: Args, io: Io): AsyncGenerator<Finding> {
   if ("level" in daemon) return yield daemon;
   const { client, status } = daemon;
   yield* daemonFindings(status, io.now(), (file) => daemon.isHere && isGone(file));
+  yield* alsoFindings({ client, also: config.signature.also, only: args.endpoint });
   // A daemon that runs with --dev delivers to this machine.
   const reach = { ...config, dev: status.dev };
   yield* endpointFindings({ client, config: reach, only: args.endpoint, now: io.now() });

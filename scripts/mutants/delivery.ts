@@ -308,8 +308,8 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "a-further-key-is-never-decoded",
     file: "src/domain/endpoints/further-signature.ts",
-    find: 'if (key === "text") return',
-    replace: "if (key !== undefined) return",
+    find: 'return key === "text" ?',
+    replace: "return key !== undefined ?",
     tests: ["test/domain/further-signature.test.ts"],
   },
   {

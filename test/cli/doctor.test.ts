@@ -12,7 +12,7 @@ import { version } from "../../src/build.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { tlsFile } from "../harness/tls.ts";
-import { fakeDaemon } from "./fake-daemon.ts";
+import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
@@ -286,6 +286,58 @@ describe("doctor", () => {
     careful: false,
     socket_uid_trouble: null,
   };
+
+  it("says which [[signature.also]] leads to no endpoint, and which cannot sign with a secret", async () => {
+    const [svix, text] = ["ep_01m7w8bx02jeyjr53r14y5rmma", "ep_01m7w8bx02jeyjr53r14y5rmmb"];
+    const listed = [
+      { ...anEndpoint, id: svix, tenant: "acme", enabled: false },
+      { ...anEndpoint, id: text, tenant: "bolt", enabled: false },
+    ];
+    let mayRead = true;
+    const daemon = await fakeDaemon(({ path }) => {
+      if (path === "/v1/status") return { status: 200, body: healthy };
+      if (path.endsWith(`${svix}/secret`)) return { status: 200, body: { signing_secret: `whsec_${"A".repeat(43)}=` } };
+      if (path.endsWith("/secret") && !mayRead) return problem(403, "forbidden", "this key lacks a scope");
+      if (path.endsWith("/secret")) return { status: 200, body: { signing_secret: "a plain old secret" } };
+      if (path.endsWith(svix)) return { status: 200, body: listed[0] };
+      return { status: 200, body: { data: listed, next_cursor: null } };
+    });
+    const file = join(daemon.dir, "webhookd.toml");
+    writeFileSync(
+      file,
+      `[[signature.also]]
+format = "svix"
+[[signature.also]]
+format = "stripe"
+tenants = ["acme", "gone"]
+endpoints = ["${text}", "ep_01m7w8bx02jeyjr53r14y5rmmc"]
+[[signature.also]]
+format = "custom"
+header = "X-Acme"
+tenants = ["bolt"]
+`,
+    );
+    const words = ["--socket", daemon.socket, "--config", file];
+    const said = await doctor(daemon.dir, words);
+    expect(only(said, "[[signature.also]]").map(({ level, what }) => `${level} ${what}`)).toEqual([
+      "ok svix is sent to 2 endpoints",
+      "warn stripe names gone: no such tenant has an endpoint",
+      "warn stripe names ep_01m7w8bx02jeyjr53r14y5rmmc: there is no such endpoint",
+      `warn stripe names ${text} of the tenant bolt, which its tenants leave out`,
+      "ok X-Acme is sent to 1 endpoint",
+    ]);
+    expect(only(said, svix)).toEqual([]);
+    expect(only(said, text)).toEqual([
+      expect.objectContaining({ level: "FAIL", what: expect.stringContaining("svix takes its key from base64") }),
+    ]);
+    expect(said.code).toBe(EXIT.answer_is_no);
+    const one = await doctor(daemon.dir, [...words, "--endpoint", svix]);
+    expect(only(one, "[[signature.also]]")).toHaveLength(5);
+    expect(only(one, text)).toEqual([]);
+    mayRead = false;
+    const kept = await doctor(daemon.dir, words);
+    expect(only(kept, "[[signature.also]]").at(-1)).toMatchObject({ level: "warn", todo: "use the unix socket" });
+  });
 
   it("goes nowhere that the daemon would not", async () => {
     const id = "ep_01m7w8bx02jeyjr53r14y5rmma";

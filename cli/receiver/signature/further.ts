@@ -2,8 +2,10 @@
 import { loadSettings } from "../../../src/config/settings.ts";
 import {
   FORMATS,
+  type FurtherSignature,
   FurtherSigner,
   headerNames,
+  shownName,
   type Signed,
   type SignatureFormat,
   timestampIn,
@@ -23,6 +25,16 @@ export function formatOf(name: string, io: Io, config: string | undefined): Sign
   throw usage(`there is no format ${name}`, todo);
 }
 
+/**
+ * Returns each `[[signature.also]]` with this format. Null if the configuration here has none at all, because the
+ * daemon may have another one.
+ */
+export function configuredFormats(name: string, io: Io, config: string | undefined): FurtherSignature[] | null {
+  const { also } = loadSettings(io.configInputs({ config }));
+  const isNamed = (one: FurtherSignature) => shownName(one).toLowerCase() === name.toLowerCase();
+  return also.length === 0 ? null : also.filter(isNamed);
+}
+
 /** Requires the flags for all that is signed and not in the header itself. */
 export function checkStamp(name: string, format: SignatureFormat, signature: string, stamp: Stamp | null): void {
   const { signed, headers } = format;
@@ -39,14 +51,20 @@ export function signedOf({ body, standard }: Presented): Signed {
   return { id: standard?.id ?? "", timestamp: standard?.timestamp ?? 0, body, url: "" };
 }
 
-export function sayOther(format: SignatureFormat, presented: Presented, { json }: { json?: boolean }, io: Io): void {
+interface Said {
+  readonly json?: boolean;
+  readonly reasons: readonly string[];
+}
+
+export function sayOther(format: SignatureFormat, presented: Presented, { json, reasons }: Said, io: Io): void {
   const { secrets, signature } = presented;
   const timestamp = timestampIn(format, signature) ?? presented.standard?.timestamp ?? 0;
   const headers: string[] = [];
   new FurtherSigner(format, secrets.slice(0, 1)).sign(headers, { ...signedOf(presented), timestamp });
   const computed = headers.at(-1)!;
-  if (json) return sayJson(io, { ok: false, reasons: [], faults: [], computed });
+  if (json) return sayJson(io, { ok: false, reasons, faults: [], computed });
   say(io, "MISMATCH");
+  for (const reason of reasons) say(io, `  ${reason}`);
   say(io, `  computed ${computed}`);
   say(io, "  the body was changed, the secret is another, or the signature has another format");
 }

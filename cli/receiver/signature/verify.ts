@@ -3,6 +3,8 @@ import { printDuration } from "../../../src/config/units.ts";
 import { computedBy, nearMiss, type Presented, type Stamp } from "./near-miss.ts";
 import {
   FORMATS,
+  isFor,
+  secretFault,
   timestampIn,
   verifies,
   type SignatureFormat,
@@ -19,7 +21,7 @@ import { count } from "../../output/words.ts";
 import { connect } from "../../target.ts";
 import { readId } from "../../values.ts";
 import { BODY, SECRET_FILE, STAMP, readBody, readSecretsToVerify, readStamp } from "./inputs.ts";
-import { checkStamp, formatOf, sayOther, signedOf } from "./further.ts";
+import { checkStamp, configuredFormats, formatOf, sayOther, signedOf } from "./further.ts";
 import { otherSecrets, publicKeysOf, secretsOf } from "./known-secrets.ts";
 import { reasonsOf } from "./reasons.ts";
 
@@ -72,8 +74,10 @@ export const verify = command({
     if (isGenuine) {
       if (args.json) sayJson(io, { ok: true });
       else say(io, "OK");
-    } else if (format !== null) sayOther(format, presented, args, io);
-    else await sayWhy(presented, client, args, io);
+    } else if (format !== null) {
+      const reasons = await reasonsAgainst(args.format!, format, { presented, client, args, io });
+      sayOther(format, presented, { ...args, reasons }, io);
+    } else await sayWhy(presented, client, args, io);
     if (stale !== null) note(io, stale);
     return isGenuine ? EXIT.ok : EXIT.answer_is_no;
   },
@@ -131,6 +135,24 @@ function matches(secret: string, { signature, body, standard }: Presented): bool
   const key = verifyingKey(secret);
   if (standard !== undefined) return key.verifyStandard(standard.id, standard.timestamp, body, signature);
   return signature === signature.toLowerCase() && key.verifyBody(body, signature);
+}
+
+interface Mismatch {
+  readonly presented: Presented;
+  readonly client: Client | null;
+  readonly args: Args;
+  readonly io: Io;
+}
+
+/** Returns why no request of the endpoint can have a signature that its receiver takes, as far as that is known here. */
+async function reasonsAgainst(name: string, format: SignatureFormat, { presented, client, args, io }: Mismatch) {
+  const fault = presented.secrets.map((secret) => secretFault(format, secret)).find((one) => one !== null);
+  const reasons = fault === undefined ? [] : [`${name} ${fault}`];
+  const also = configuredFormats(name, io, args.config);
+  if (args.endpoint === undefined || also === null) return reasons;
+  const { id, tenant } = await client!.call("getEndpoint", { id: args.endpoint });
+  if (also.some((one) => isFor(one, { endpoint: id, tenant }))) return reasons;
+  return [...reasons, `no [[signature.also]] here sends ${name} to ${id} of the tenant ${tenant}`];
 }
 
 async function sayWhy(presented: Presented, client: Client | null, args: Args, io: Io): Promise<void> {

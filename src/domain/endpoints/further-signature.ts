@@ -81,6 +81,11 @@ export interface FurtherSignature {
   readonly endpoints: readonly string[] | null;
 }
 
+/** Its name for people: that of its format, or the header of a custom one. */
+export function shownName({ name, format }: Pick<FurtherSignature, "name" | "format">): string {
+  return Object.hasOwn(FORMATS, name) ? name : format.headers.at(-1)![0];
+}
+
 /** The names of its headers, in lower case. */
 export function headerNames({ format }: FurtherSignature): readonly string[] {
   return format.headers.map(([name]) => name.toLowerCase());
@@ -154,8 +159,20 @@ function bytesOf(request: Signed, part: SignedPart): string | Uint8Array {
 }
 
 function keyBytes(secret: string, key: SignatureFormat["key"]): Uint8Array {
-  if (key === "text") return Buffer.from(secret, "utf8");
-  return Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, "base64");
+  return key === "text" ? Buffer.from(secret, "utf8") : Buffer.from(encodedIn(secret), "base64");
+}
+
+function encodedIn(secret: string): string {
+  return secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
+}
+
+/** Canonical base64 with padding. */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Returns why the secret makes no key that a receiver could have, to follow the name of the format, or null. */
+export function secretFault({ key }: Pick<SignatureFormat, "key">, secret: string): string | null {
+  if (key === "text" || BASE64.test(encodedIn(secret))) return null;
+  return `takes its key from base64, such as ${SECRET_PREFIX}…, and the signing secret is other text`;
 }
 
 /** Splits a template into its texts and parts. Unknown names stay text; `templateFault` refuses them. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -223,6 +223,27 @@ describe("webhookd sign", () => {
     const stamp = ["--id", "msg_p5jXN8AQM9LWM0D4loKWxJek", "--timestamp", "1614265330"];
     await webhookd(io, "sign", "--secret-file", secret, ...stamp, file("v", '{"test": 2432232314}'));
     expect(io.out).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=\n");
+  });
+
+  it("says why an endpoint's requests cannot have a signature in the format", async () => {
+    const id = "ep_01m7w8bx02jeyjr53r14y5rmma";
+    const daemon = await fakeDaemon(({ path }) => ({
+      status: 200,
+      body: path.endsWith("/secret") ? { signing_secret: "a plain old secret" } : { id, tenant: "bolt" },
+    }));
+    const config = file("also.toml", '[[signature.also]]\nformat = "svix"\ntenants = ["acme"]\n');
+    const stamp = ["--id", "evt_1", "--timestamp", "1795168000"];
+    const words = ["--format", "svix", ...stamp, "--endpoint", id, "--socket", daemon.socket];
+    const machine = { cwd: dir, readFile: (path: string) => readFileSync(path, "utf8"), exists: existsSync };
+    const io = new FakeIo({ machine });
+    const code = await webhookd(io, "verify", "--signature", "v1,AAAA", BODY_FILE, ...words, "--config", config);
+    expect(code).toBe(EXIT.answer_is_no);
+    expect(io.out).toContain("  svix takes its key from base64, such as whsec_…, and the signing secret is other text");
+    expect(io.out).toContain(`  no [[signature.also]] here sends svix to ${id} of the tenant bolt`);
+    const far = await verify("v1,AAAA", null, ...words, "--json");
+    expect((JSON.parse(far.io.out) as { reasons: string[] }).reasons).toEqual([
+      expect.stringContaining("takes its key from base64"),
+    ]);
   });
 
   it("verifies the header of another sender's format, and shows what it should have been", async () => {
