@@ -30,7 +30,11 @@ const WAYS: Record<Kind, Readonly<Record<string, Steps>>> = {
   },
   edit: {
     "an endpoint to edit": (d) => d.press("3", "e").type("/more").press("tab").type(" x"),
-    "one with a fault": (d) => d.press("3", "e", "tab").type("bugdet").press("enter", "enter", "enter", "enter"),
+    "one with a fault": (d) =>
+      d
+        .press("3", "e", "tab")
+        .type("bugdet")
+        .press(...Array<string>(7).fill("enter")),
     "the last field": (d) => d.press("3", "e", "shift+tab"),
     "a filter with a fault": (d) =>
       d.press("3", "e", "tab", "tab").type(`{"data": {"${"x".repeat(99)}": {"$gt": []}}}`),
@@ -45,7 +49,12 @@ const WAYS: Record<Kind, Readonly<Record<string, Steps>>> = {
   },
   secret: {
     "a secret": (d) =>
-      d.press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter", "enter", "enter"),
+      d
+        .press("3", "a")
+        .type("https://e.example")
+        .press("tab")
+        .type("all")
+        .press(...Array<string>(7).fill("enter")),
   },
   plan: {
     "a plan": (d) => d.press(KEY.replayMany),

@@ -18,6 +18,9 @@ function onEndpoints(setup: Setup = {}): Dashboard {
   return new Dashboard({ tab: "endpoints", ...setup }).connected();
 }
 
+/** The keys that pass by the choices at the end of the form of an endpoint. */
+const PASS = ["tab", "tab", "tab"] as const;
+
 const asked = ({ daemon }: Dashboard, operation: string) => daemon.asked.filter((call) => call.operation === operation);
 const dialogs = ({ state }: Dashboard) => state.modes.map((mode) => mode.kind === "dialog" && mode.dialog.kind);
 
@@ -48,10 +51,13 @@ describe("adding an endpoint", () => {
   const filled = (dashboard = onEndpoints()) =>
     dashboard.press("a").type("https://hooks.example.net/in").press("enter").type("budget.exceeded").press("enter");
   /** From the field for the filter on, everything is left as it is. */
-  const SEND = ["enter", "enter", "enter"] as const;
+  const SEND = ["enter", "enter", ...PASS, "enter"] as const;
 
   it("asks for its URL, its event types and a description, and shows its secret", () => {
-    const dashboard = filled().press("enter").type("owner: payments").press("enter", "enter");
+    const dashboard = filled()
+      .press("enter")
+      .type("owner: payments")
+      .press("enter", ...PASS, "enter");
     expect(asked(dashboard, "registerEndpoint")).toMatchObject([
       {
         ask: {
@@ -129,7 +135,7 @@ describe("adding an endpoint", () => {
     expect(shown(dashboard)).toContain("waiting for the answer");
     refuse(dashboard, call, [{ pointer: "/url", code: "not_https", detail: "must be https" }]);
     expect(shown(dashboard)).toMatch(/URL +https:\/\/hooks\.example\.net\/in *│\n.*must be https/);
-    dashboard.type("?a").press("tab", "tab", "tab", "tab", "enter");
+    dashboard.type("?a").press("tab", "tab", "tab", "tab", ...PASS, "enter");
     expect(asked(dashboard, "registerEndpoint")[0]!.ask.body).toMatchObject({ url: "https://hooks.example.net/in?a" });
   });
 
@@ -155,7 +161,7 @@ describe("editing an endpoint", () => {
   it("shows what was and what will be, and sends what changed alone", () => {
     const dashboard = onEndpoints().press("e").press("tab").type(" transaction.created").press("tab", "tab", "tab");
     expect(shown(dashboard)).toMatch(/events +budget\.exceeded *│\n.*becomes budget\.exceeded transaction\.created/);
-    dashboard.press("enter");
+    dashboard.press(...PASS, "enter");
     expect(asked(dashboard, "changeEndpoint")).toMatchObject([
       { ask: { body: { events: ["budget.exceeded", "transaction.created"] } } },
     ]);
@@ -169,19 +175,28 @@ describe("editing an endpoint", () => {
     dashboard.press("tab", "tab", "down");
     expect(shown(dashboard)).toMatch(/filter +- *│\n.*becomes \{"data":\{"amount":\{"\$gt":1000\}\}\}/);
     expect(shown(dashboard)).toMatch(/signatures +hmac *│\n.*becomes hmac ed25519/);
-    dashboard.press("enter");
+    dashboard.press(...PASS, "enter");
     expect(asked(dashboard, "changeEndpoint")[0]!.ask.body).toEqual({
       filter: { data: { amount: { $gt: 1000 } } },
       signatures: ["hmac", "ed25519"],
     });
   });
 
+  it("sets the format and the order with Up and Down, and shows both changes on a low screen too", () => {
+    const dashboard = onEndpoints().press("e", "tab", "tab", "tab", "tab", "tab", "down", "tab", "down", "tab");
+    expect(shown(dashboard)).toMatch(/format +envelope *│\n.*becomes cloudevents/);
+    expect(shown(dashboard.press("down"))).toMatch(/after_failure +continue *│\n.*becomes hold/);
+    dashboard.press("enter");
+    const body = { format: "cloudevents", ordering: "by_key", after_failure: "hold" };
+    expect(asked(dashboard, "changeEndpoint")[0]!.ask.body).toEqual(body);
+  });
+
   it("removes a filter that is emptied", () => {
     const filter = { data: { currency: "EUR" } };
     const instead = { listEndpoints: { data: [{ ...anEndpoint, filter }], next_cursor: null } };
     const dashboard = onEndpoints({ instead }).press("e", "tab", "tab");
-    expect(shown(dashboard)).toContain('Filter       {"data":{"currency":"EUR"}}');
-    dashboard.press("ctrl+u", "tab", "tab", "enter");
+    expect(shown(dashboard)).toContain('Filter        {"data":{"currency":"EUR"}}');
+    dashboard.press("ctrl+u", "tab", "tab", ...PASS, "enter");
     expect(asked(dashboard, "changeEndpoint")[0]!.ask.body).toEqual({ filter: null });
   });
 
@@ -192,14 +207,14 @@ describe("editing an endpoint", () => {
     expect(shown(dashboard)).toMatch(
       /\/data\/amount\/\$gte2 is not an operator; did\s+│?\s*│? *you mean \$gte\?|did you mean \$gte\?/,
     );
-    dashboard.press("tab", "tab", "enter");
+    dashboard.press("tab", "tab", ...PASS, "enter");
     expect(shown(dashboard)).toContain("/data/amount/$gte2 is not an operator");
     expect(asked(dashboard, "changeEndpoint")).toEqual([]);
   });
 
   it("says at the field of the filter what the daemon refused", () => {
     const dashboard = onEndpoints().press("e", "tab", "tab").type('{"tags": "vip"}').press("tab", "tab");
-    const call = withoutAnswer(dashboard, "enter");
+    const call = withoutAnswer(dashboard, ...PASS, "enter");
     refuse(dashboard, call, [{ pointer: "/filter/tags", code: "invalid_filter", detail: "is not for you" }]);
     expect(shown(dashboard)).toContain("/tags is not for you");
   });
@@ -216,14 +231,15 @@ describe("editing an endpoint", () => {
 
   it("shows the field that gets the keys on a screen that is too low for all of them", () => {
     const dashboard = onEndpoints({ size: { columns: 60, rows: 12 } }).press("e");
-    for (const label of ["URL", "Event types", "Filter", "Description", "Signatures"]) {
+    const choices = ["Signatures", "Format", "Ordering", "After failure"];
+    for (const label of ["URL", "Event types", "Filter", "Description", ...choices]) {
       expect(shown(dashboard), label).toContain(`│ ${label} `);
       dashboard.press("tab");
     }
   });
 
   it("sends nothing where nothing is other than before", () => {
-    const dashboard = onEndpoints().press("e", "tab", "tab", "tab", "tab", "enter");
+    const dashboard = onEndpoints().press("e", "tab", "tab", "tab", "tab", ...PASS, "enter");
     expect(shown(dashboard)).toContain("Nothing has changed");
     expect(asked(dashboard, "changeEndpoint")).toEqual([]);
   });
@@ -501,7 +517,7 @@ describe("on the smallest screen", () => {
       .type("https://a.example")
       .press("tab")
       .type("all")
-      .press("enter", "enter", "enter", "enter");
+      .press("enter", "enter", "enter", ...PASS, "enter");
     expect(shown(dashboard)).toContain(SECRET);
     expect(shown(dashboard)).toContain("close");
   });
@@ -596,6 +612,20 @@ it("the page of an endpoint says that it is signed with Ed25519 too", () => {
   };
   const dashboard = onEndpoints({ instead, size: { columns: 160, rows: 40 } }).press("enter");
   expect(shown(dashboard)).toContain("signed with Ed25519 too: webhookd signing-keys show");
+});
+
+it("the page of an endpoint says in which format and order it sends, unless these are the usual ones", () => {
+  const page = (more: Partial<typeof anEndpoint>) => {
+    const endpoint = { ...anEndpoint, ...more };
+    const instead = {
+      listEndpoints: { data: [endpoint], next_cursor: null },
+      getEndpoint: { ...endpoint, health: aHealth },
+    };
+    return shown(onEndpoints({ instead, size: { columns: 160, rows: 40 } }).press("enter"));
+  };
+  expect(page({})).not.toMatch(/format|in order/);
+  const text = page({ format: "cloudevents_binary", ordering: "by_key", after_failure: "hold" });
+  expect(text).toContain("format cloudevents_binary; in order by key, and after a failure hold");
 });
 
 it("the page of an endpoint names the types that are on their way out", () => {

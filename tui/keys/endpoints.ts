@@ -36,7 +36,7 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     keys: ["e"],
     show: "e",
     label: "edit",
-    help: "edit this endpoint: its URL, types, filter, description and signatures",
+    help: "edit this endpoint: its URL, types, filter, description, signatures, format and order",
     on: ENDPOINTS,
     footer: 40,
     acts: true,

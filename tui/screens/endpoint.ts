@@ -2,6 +2,7 @@
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
 import { typeNotes } from "../../src/client/type-notes.ts";
+import { DEFAULT_SETTINGS } from "../../src/domain/endpoints/endpoint.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts";
 import { age, countText, shortInstant } from "../draw/numbers.ts";
@@ -160,9 +161,12 @@ function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room
 /** Shows only the names of headers. Their values may be secrets, and are unknown here. */
 function sendsSpans(state: State, endpoint: Endpoint): Span[] {
   const { id, headers, rate_per_second: rate, max_in_flight: most, signatures } = endpoint;
+  const { format, ordering, after_failure: afterFailure } = endpoint;
   const at = switchesAt(state, id);
   const names = Object.keys(headers);
   const others = [
+    ...(format === DEFAULT_SETTINGS.format ? [] : [`format ${format}`]),
+    ...(ordering === DEFAULT_SETTINGS.ordering ? [] : [`in order by key, and after a failure ${afterFailure}`]),
     names.length === 0 ? "no custom headers" : `headers ${names.join(", ")}`,
     // An older daemon has no choice of signatures.
     ...(signatures?.includes("ed25519") ? ["signed with Ed25519 too: webhookd signing-keys show"] : []),

@@ -24,8 +24,10 @@ interface Area {
   readonly height: number;
 }
 
-const LABEL = 13;
+const LABEL = 14;
 const MOST_CHOICES = 6;
+/** The rows that fields need at least, for a field with its choices. */
+const LEAST_FIELDS = 1 + MOST_CHOICES;
 
 /** Returns the content of the box, `inner` columns wide. */
 export function formRows(state: State, form: FormDialog, { width: inner, height }: Area): Span[][] {
@@ -36,11 +38,12 @@ export function formRows(state: State, form: FormDialog, { width: inner, height 
   const fields = form.fields.map((field, index) => fieldRows(state, form, { field, index, inner }));
   const fault =
     form.fault === null ? [] : prose(form.fault, inner, look).map((text): Span[] => [{ text, style: "red" }]);
-  const below = [...differences(state, form), ...fault, []];
-  const rows = [...fields.flat(), ...below, keys(state, form)];
+  const changes = differences(state, form);
+  const rows = [...fields.flat(), ...changes, ...fault, [], keys(state, form)];
   if (facts.length + rows.length <= height) return [...facts, ...rows];
-  // A low screen shows the field that gets the keys, and its neighbours while there is room.
-  const last = [...fault, keys(state, form)];
+  // A low screen shows the field that gets the keys, and its neighbours while there is room. The changes go first.
+  const foot = [...fault, keys(state, form)];
+  const last = changes.length + foot.length + LEAST_FIELDS <= height ? [...changes, ...foot] : foot;
   return within(height, facts, [...around(fields, form.at, height - last.length), ...last]);
 }
 

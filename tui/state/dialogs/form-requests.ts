@@ -9,6 +9,7 @@ import { shortUrl } from "../../draw/status.ts";
 import type { ActDraft } from "../../model/call.ts";
 import type { State } from "../../model/state.ts";
 import { textOf } from "./fields.ts";
+import { DEFAULT_CHOICES } from "./forms.ts";
 import { filterText, readFilterText } from "./filter-text.ts";
 
 /** Mistakes by the name of the field. The empty name is for the whole form. */
@@ -44,11 +45,14 @@ export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
 function registration(form: FormDialog, state: State): ActDraft | Faults {
   const faults = settingFaults(form, state);
   if (faults !== null) return faults;
-  const { filter, signatures, ...others } = settingsIn(form, state);
+  const { filter, url, events, description, ...chosen } = settingsIn(form, state);
+  const others = CHOICES.filter((name) => String(chosen[name]) !== String(DEFAULT_CHOICES[name]));
   const body = {
-    ...others,
+    url,
+    events,
+    description,
     ...(filter !== null && { filter }),
-    ...(signatures.join() !== "hmac" && { signatures }),
+    ...Object.fromEntries(others.map((name) => [name, chosen[name]])),
   };
   return { label: `add ${shortUrl(body.url)}`, request: { operation: "registerEndpoint", ask: { body } }, event: null };
 }
@@ -68,7 +72,9 @@ function change(form: FormDialog, before: Endpoint, state: State): ActDraft | Fa
   };
 }
 
-const SETTINGS = ["url", "events", "filter", "description", "signatures"] as const;
+/** The fields that are chosen with Up and Down. */
+const CHOICES = ["signatures", "format", "ordering", "after_failure"] as const;
+const SETTINGS = ["url", "events", "filter", "description", ...CHOICES] as const;
 
 export interface Change {
   readonly name: (typeof SETTINGS)[number];
@@ -102,12 +108,16 @@ function settingsIn(form: FormDialog, state: State): Settings {
     filter: "fault" in filter ? null : filter.document,
     description: textOf(form, "description"),
     signatures: words(textOf(form, "signatures")) as Settings["signatures"],
+    format: textOf(form, "format") as Settings["format"],
+    ordering: textOf(form, "ordering") as Settings["ordering"],
+    after_failure: textOf(form, "after_failure") as Settings["after_failure"],
   };
 }
 
-function textsOf({ url, events, filter, description, signatures }: Settings): Readonly<Record<Change["name"], string>> {
+function textsOf(settings: Settings): Readonly<Record<Change["name"], string>> {
+  const { events, filter, description, signatures } = settings;
   return {
-    url,
+    ...settings,
     events: events.join(" "),
     filter: filterText(filter),
     description: description.trim(),
@@ -177,14 +187,16 @@ function settingFaults(form: FormDialog, state: State): Faults | null {
   const types = typesIn(form, state);
   const known = state.known.types?.map(({ name }) => name);
   const filter = readFilterText(textOf(form, "filter"));
-  const isChoice = form.fields.find(({ name }) => name === "signatures")!.choices.includes(textOf(form, "signatures"));
+  const notChosen = form.fields.filter(
+    ({ takes, choices, line }) => takes === "choice" && !choices.includes(line.text),
+  );
   const wrong = known && types.map((type) => nameFault(type, known)).find((fault) => fault !== null);
   const faults = {
     ...(textOf(form, "url") === "" && { url: "Where should the events go? For example, https://example.com/hook" }),
     ...(types.length === 0 && { events: "Name at least one event type, or all" }),
     ...(wrong !== undefined && { events: wrong }),
     ...("fault" in filter && { filter: filter.fault }),
-    ...(!isChoice && { signatures: "Choose with Up and Down" }),
+    ...Object.fromEntries(notChosen.map(({ name }) => [name, "Choose with Up and Down"])),
   };
   return Object.keys(faults).length === 0 ? null : { faults };
 }

@@ -1,5 +1,8 @@
 /** Defines the forms and their initial values. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
+import { AFTER_FAILURE, ORDERINGS } from "../../../src/domain/deliveries/ordering.ts";
+import { BODY_FORMATS } from "../../../src/domain/endpoints/body-format.ts";
+import { DEFAULT_SETTINGS } from "../../../src/domain/endpoints/endpoint.ts";
 import { chosenOf, isPattern } from "../../../src/domain/events/pattern.ts";
 import type { Field, FormDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
@@ -15,7 +18,7 @@ export function addForm(): FormDialog {
     kind: "form",
     for: { kind: "add" },
     title: "Add endpoint",
-    fields: settings({ url: "", events: [], filter: null, description: "", signatures: ["hmac"] }),
+    fields: settings({ url: "", events: [], filter: null, description: "", ...DEFAULT_CHOICES }),
     yes: "add",
   };
 }
@@ -31,9 +34,19 @@ export function editForm(before: Endpoint): FormDialog {
   };
 }
 
-type Settings = Pick<Endpoint, "url" | "events" | "filter" | "description" | "signatures">;
+type Choices = Pick<Endpoint, "signatures" | "format" | "ordering" | "after_failure">;
+type Settings = Pick<Endpoint, "url" | "events" | "filter" | "description"> & Choices;
 
-function settings({ url, events, filter, description, signatures }: Settings): Field[] {
+export const DEFAULT_CHOICES: Choices = {
+  signatures: ["hmac"],
+  format: DEFAULT_SETTINGS.format,
+  ordering: DEFAULT_SETTINGS.ordering,
+  after_failure: DEFAULT_SETTINGS.afterFailure,
+};
+
+function settings({ url, events, filter, description, ...chosen }: Settings): Field[] {
+  const choice = (name: keyof Choices, label: string, choices: readonly string[]) =>
+    newField({ name, label, takes: "choice", choices }, [chosen[name]].flat().join(" "));
   return [
     newField({ name: "url", label: "URL", hint: "where to send its events, https://…" }, url),
     newField(
@@ -55,10 +68,10 @@ function settings({ url, events, filter, description, signatures }: Settings): F
       filterText(filter),
     ),
     newField({ name: "description", label: "Description", hint: "for people to read; optional" }, description),
-    newField(
-      { name: "signatures", label: "Signatures", takes: "choice", choices: SIGNATURE_CHOICES },
-      signatures.join(" "),
-    ),
+    choice("signatures", "Signatures", SIGNATURE_CHOICES),
+    choice("format", "Format", BODY_FORMATS),
+    choice("ordering", "Ordering", ORDERINGS),
+    choice("after_failure", "After failure", AFTER_FAILURE),
   ];
 }
 
