@@ -21,6 +21,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/process/full-disk.test.ts",
   "test/docs/typed.test.ts",
   "test/docs/third-party.test.ts",
+  "test/outbox/libraries.test.ts",
   "test/client/go.test.ts",
   "test/api/openapi/generators.test.ts",
   "test/docs/other-senders.test.ts",

@@ -1,6 +1,6 @@
 /**
  * Types what docs/outbox.md says under "From a transaction to a delivery" and "From your language", with stand-ins for
- * psql and sqlite3, which may not be installed.
+ * psql and sqlite3, which may not be installed. `libraries.test.ts` runs the examples that need a library.
  */
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -75,7 +75,7 @@ it("leads from the page to the first delivery, and the examples insert events", 
   await withClient(url, (client) => client.query(insert!.text));
   writeFileSync(join(home, "app.mjs"), blocks("From your language", "js")[0]!.text);
   await run(process.execPath, ["app.mjs"], home, env);
-  await run("python3", ["-c", blocks("From your language", "python")[0]!.text], home, env);
+  await run("python3", ["-c", blocks("From your language", "python").at(-1)!.text], home, env);
   db.close();
   await vi.waitFor(
     async () => {
