@@ -68,7 +68,7 @@ export async function apply(plan: Plan, wishes: Wishes, client: Client, io: Io):
 interface Work {
   readonly planned: PlannedEndpoint;
   readonly wishes: Wishes;
-  readonly client: Pick<Client, "call" | "tagged">;
+  readonly client: Pick<Client, "call" | "callWithEtag">;
   readonly now: number;
 }
 
@@ -108,7 +108,7 @@ async function change(work: Work, named: Named): Promise<Done> {
   const planable = planned.result === "added" ? FINISHING : planned.changed;
   let isSecretHere = false;
   for (let tries = 1; ; tries++) {
-    const { value: here, etag } = await client.tagged("getEndpoint", named);
+    const { value: here, etag } = await client.callWithEtag("getEndpoint", named);
     const { id } = here;
     const found = compared({ ...planned.described, draft: planned.draft }, here, wishes);
     const fresh = found.changed.filter((name) => !planable.includes(name));
@@ -172,7 +172,7 @@ const MAX_TRIES = 6;
 const [WAIT_MS, MAX_WAIT_MS] = [500, 30_000];
 
 /** Repeats calls that may succeed later, such as while the daemon restarts. All calls of an import can be repeated. */
-class Patient implements Pick<Client, "call" | "tagged"> {
+class Patient implements Pick<Client, "call" | "callWithEtag"> {
   readonly #client: Client;
   readonly #io: Io;
 
@@ -182,7 +182,8 @@ class Patient implements Pick<Client, "call" | "tagged"> {
   }
 
   call: Client["call"] = (operation, ask) => this.#patiently(() => this.#client.call(operation, ask));
-  tagged: Client["tagged"] = (operation, ask) => this.#patiently(() => this.#client.tagged(operation, ask));
+  callWithEtag: Client["callWithEtag"] = (operation, ask) =>
+    this.#patiently(() => this.#client.callWithEtag(operation, ask));
 
   async #patiently<T>(once: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {

@@ -25,7 +25,7 @@ interface Content {
 }
 interface Operation {
   readonly operationId: string;
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly responses: Readonly<Record<string, { readonly content?: Content; readonly headers?: object }>>;
 }
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -50,6 +50,16 @@ export function answers(): ReadonlyMap<string, readonly (Schema | null)[]> {
     if (schemas.every(isOurs)) found.set(operationId, schemas as (Schema | null)[]);
   }
   return found;
+}
+
+/** The operations whose 2xx responses have an `ETag`. */
+export function tagged(): ReadonlySet<string> {
+  const all = Object.values(description.paths).flatMap((path) => Object.values(path));
+  const hasTag = ([status, { headers }]: [string, Operation["responses"][string]]) =>
+    status.startsWith("2") && "ETag" in Object(headers);
+  return new Set(
+    all.filter(({ responses }) => Object.entries(responses).some(hasTag)).map(({ operationId }) => operationId),
+  );
 }
 
 /** Returns the name of the schema that a `$ref` leads to. */

@@ -9,6 +9,7 @@ import {
   partsOf,
   routeOf,
   SCHEMAS,
+  tagged,
   typesOf,
   type Schema,
 } from "./description.ts";
@@ -67,6 +68,7 @@ class Calls:
     """Every operation of the daemon, by its name in the OpenAPI description."""
 
 ${calls(false)}
+${withEtag(typed, false)}
 ${lists(false)}
     def every(self, operation: str, **asked: Any) -> Iterator[Any]:
         """Yields the items of a list, page after page, to its end."""
@@ -77,6 +79,7 @@ class AsyncCalls:
     """The same, to be awaited."""
 
 ${calls(true)}
+${withEtag(typed, true)}
 ${lists(true)}
     def every(self, operation: str, **asked: Any) -> AsyncIterator[Any]:
         """Yields the items of a list, page after page, to its end."""
@@ -84,13 +87,36 @@ ${lists(true)}
 `;
 }
 
-const ASKED = `id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., timeout: Optional[float] = ...`;
+const ASKED = `id: Optional[str] = ..., query: Optional[Query] = ..., body: Optional[Body] = ..., idempotency_key: Optional[str] = ..., if_match: Optional[str] = ..., if_none_match: Optional[str] = ..., timeout: Optional[float] = ...`;
 
 function callOf(name: string, schemas: readonly (Schema | null)[], isAsync: boolean): string {
-  const answer = [...new Set(schemas.map((schema) => (schema === null ? "None" : typeOf(schema, "t."))))];
-  const type = answer.length === 1 ? answer[0]! : `Union[${answer.join(", ")}]`;
+  const type = answerOf(schemas);
   return `    @overload
     ${isAsync ? "async " : ""}def call(self, operation: Literal[${JSON.stringify(name)}], *, ${ASKED}) -> ${type}: ...
+`;
+}
+
+function answerOf(schemas: readonly (Schema | null)[]): string {
+  const answer = [...new Set(schemas.map((schema) => (schema === null ? "None" : typeOf(schema, "t."))))];
+  return answer.length === 1 ? answer[0]! : `Union[${answer.join(", ")}]`;
+}
+
+/** Writes the calls whose answers have an ETag. */
+function withEtag(typed: ReturnType<typeof answers>, isAsync: boolean): string {
+  const def = isAsync ? "async def" : "def";
+  const own = [...tagged()].filter((name) => typed.has(name));
+  const overloads = own.map(
+    (name) => `    @overload
+    ${def} call_with_etag(self, operation: Literal[${JSON.stringify(name)}], *, ${ASKED}) -> Tuple[${answerOf(typed.get(name)!)}, Optional[str]]: ...
+`,
+  );
+  return `${overloads.join("\n")}
+    @overload
+    ${def} call_with_etag(self, operation: str, *, ${ASKED}) -> Tuple[Any, Optional[str]]: ...
+
+    ${def} call_with_etag(self, operation: str, **asked: Any) -> Any:
+        """Returns the answer, and its ETag or None. Raises ClientError."""
+        raise NotImplementedError
 `;
 }
 

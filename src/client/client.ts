@@ -14,7 +14,7 @@ export interface Client {
   /** Throws a `ClientError` if the daemon refuses the request or cannot be reached. */
   call<O extends keyof Answers>(operation: O, ask?: Ask): Promise<Answers[O]>;
   /** Like `call`, with the `ETag` of the answer, which a change can send back as `ifMatch`. */
-  tagged<O extends keyof Answers>(operation: O, ask?: Ask): Promise<Tagged<Answers[O]>>;
+  callWithEtag<O extends keyof Answers>(operation: O, ask?: Ask): Promise<WithEtag<Answers[O]>>;
   /** Resolves to the text of the response, for responses that are not JSON, or whose bytes matter. */
   text(operation: OperationName, ask?: Ask): Promise<string>;
   /** Yields the items of a list, page after page, to its end. */
@@ -25,7 +25,7 @@ export interface Client {
   changes(options: StreamOptions): AsyncGenerator<StreamMessage, void, undefined>;
 }
 
-export interface Tagged<T> {
+export interface WithEtag<T> {
   readonly value: T;
   /** Null if the answer has none. */
   readonly etag: string | null;
@@ -84,15 +84,15 @@ export function createClient(target: Target, options: ClientOptions): Client {
       what: id === undefined ? undefined : named(operation, id),
     });
   };
-  const tagged: Client["tagged"] = async (operation, asked) => {
+  const callWithEtag: Client["callWithEtag"] = async (operation, asked) => {
     const { text, etag } = await request(operation, true, asked);
     return { value: (text === "" ? null : JSON.parse(text)) as Answers[typeof operation], etag };
   };
-  const call: Client["call"] = async (operation, asked) => (await tagged(operation, asked)).value;
+  const call: Client["call"] = async (operation, asked) => (await callWithEtag(operation, asked)).value;
   return {
     target: nameOf(target),
     call,
-    tagged,
+    callWithEtag,
     text: async (operation, ask) => (await request(operation, false, ask)).text,
     async *every<O extends Listing>(operation: O, ask: Ask = {}) {
       for (let cursor: string | null | undefined; cursor !== null;) {

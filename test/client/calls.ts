@@ -32,6 +32,25 @@ export function calls(languages: readonly Language[]): void {
       expect(await call("deleteEndpoint", { id: made.id })).toEqual({ answer: null });
     });
 
+    it("changes only what it read, and makes only what is not there yet", async () => {
+      const body = { url: "https://example.com/hook", events: ["goal.achieved"] };
+      const id = "uid:once";
+      const [made] = (
+        await ask({ socket, withEtag: ["putEndpoint", { id, query: { tenant }, body, ifNoneMatch: "*" }] })
+      ).answer as [object, string];
+      expect(made).toMatchObject({ uid: "once" });
+      const again = await call("putEndpoint", { id, body, ifNoneMatch: "*" });
+      expect(again.error).toMatchObject({ code: "precondition_failed" });
+      const [, etag] = (await ask({ socket, withEtag: ["getEndpoint", { id, query: { tenant } }] })).answer as [
+        object,
+        string,
+      ];
+      expect(etag).toMatch(/^".+"$/);
+      const change = (description: string) => call("changeEndpoint", { id, body: { description }, ifMatch: etag });
+      expect((await change("first")).answer).toMatchObject({ description: "first" });
+      expect((await change("second")).error).toMatchObject({ code: "precondition_failed", retryable: false });
+    });
+
     it("yields a list to its end, page after page", async () => {
       const events = Array.from({ length: 3 }, (_, n) => ({ type: "goal.achieved", data: { n }, tenant }));
       const { answer } = await ask({ socket, batch: events });

@@ -18,22 +18,33 @@ def told(error):
     return {"code": error.code, "retryable": error.retryable, "hint": error.hint, "events": events, "faults": faults}
 
 
+def sent(ask):
+    names = {"ifMatch": "if_match", "ifNoneMatch": "if_none_match"}
+    return {names.get(name, name): value for name, value in ask.items()}
+
+
 async def call_async(asked):
     async with webhookd.AsyncClient(**place_of(asked)) as client:
+        if "withEtag" in asked:
+            operation, ask = asked["withEtag"]
+            return await client.call_with_etag(operation, **sent(ask))
         if "every" in asked:
             operation, ask = asked["every"]
             return [item async for item in client.every(operation, **ask)]
         operation, ask = asked["call"]
-        return await client.call(operation, **ask)
+        return await client.call(operation, **sent(ask))
 
 
 def call(asked):
     with webhookd.Client(**place_of(asked)) as client:
+        if "withEtag" in asked:
+            operation, ask = asked["withEtag"]
+            return client.call_with_etag(operation, **sent(ask))
         if "every" in asked:
             operation, ask = asked["every"]
             return list(client.every(operation, **ask))
         operation, ask = asked["call"]
-        return client.call(operation, **ask)
+        return client.call(operation, **sent(ask))
 
 
 def tell(asked):
@@ -44,7 +55,7 @@ def tell(asked):
         body, headers, keys, now = asked["standard"]
         return {"reason": webhookd.verify_standard(base64.b64decode(body), headers, keys, now).reason}
     try:
-        if "call" in asked or "every" in asked:
+        if any(name in asked for name in ("call", "every", "withEtag")):
             is_async = len(sys.argv) > 3 and sys.argv[3] == "async"
             return {"answer": asyncio.run(call_async(asked)) if is_async else call(asked)}
         with webhookd.Client(**place_of(asked), give_up_after=asked.get("giveUpAfterMs", 10_000) / 1000) as client:

@@ -24,6 +24,8 @@ export interface Asked {
   readonly idempotencyKey?: string;
   readonly batch?: readonly BatchItem[];
   readonly call?: readonly [operation: string, ask: Ask];
+  /** The answer is the value and the ETag. */
+  readonly withEtag?: readonly [operation: string, ask: Ask];
   readonly every?: readonly [operation: string, ask: Ask];
   /** The body is base64. */
   readonly verify?: readonly [body: string, header: string | null, secrets: readonly string[]];
@@ -41,6 +43,8 @@ interface Ask {
   readonly id?: string;
   readonly query?: Readonly<Record<string, string | number | boolean>>;
   readonly body?: object;
+  readonly ifMatch?: string;
+  readonly ifNoneMatch?: "*";
 }
 
 /** The result of a publish or its error, or the `reason` why `verify` refused the body. Null if it did not. */
@@ -83,6 +87,10 @@ async function askHere({ url, socket, giveUpAfterMs = 10_000, ...asked }: Asked)
   const { idempotencyKey } = asked;
   try {
     if (asked.call !== undefined) return { answer: await client.call(asked.call[0] as "getStatus", asked.call[1]) };
+    if (asked.withEtag !== undefined) {
+      const { value, etag } = await client.callWithEtag(asked.withEtag[0] as "getEndpoint", asked.withEtag[1]);
+      return { answer: [value, etag] };
+    }
     if (asked.every !== undefined) {
       return { answer: await Array.fromAsync(client.every(asked.every[0] as "listEvents", asked.every[1])) };
     }

@@ -157,12 +157,12 @@ it("a change between reading and writing is seen", async () => {
   await run(described(endpoint));
   endpoint.description = "changed there";
   let reads = 0;
-  const tagged: Client["tagged"] = async (operation, ask) => {
-    const answer = await client.tagged(operation, ask);
+  const callWithEtag: Client["callWithEtag"] = async (operation, ask) => {
+    const answer = await client.callWithEtag(operation, ask);
     if (++reads === 1) await patch("crm", { url: "https://ours.example.com/" });
     return answer;
   };
-  const { first } = await run(described(endpoint), {}, { through: { ...client, tagged } });
+  const { first } = await run(described(endpoint), {}, { through: { ...client, callWithEtag } });
   expect([first.result, reads]).toEqual(["kept", 2]);
   expect(await shown("crm")).toMatchObject({ url: "https://ours.example.com/", description: "" });
 });

@@ -27,7 +27,7 @@ export class FakeClient implements Client {
     return this.daemon.answer({ operation, ask, about: { for: "known", id: "" } } as Call);
   }) as Client["call"];
 
-  tagged = () => Promise.reject(new Error("the dashboard reads no ETag"));
+  callWithEtag = () => Promise.reject(new Error("the dashboard reads no ETag"));
   text = () => Promise.reject(new Error("the dashboard reads no text"));
   every = () => {
     throw new Error("the dashboard never reads a list to its end");

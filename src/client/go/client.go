@@ -146,6 +146,10 @@ type Ask struct {
 	// Body is written as JSON. A json.RawMessage is sent as it is.
 	Body           any
 	IdempotencyKey string
+	// IfMatch is the ETag that was read: nothing is changed if somebody has changed the object since.
+	IfMatch string
+	// IfNoneMatch may be "*": only if there is no such object yet.
+	IfNoneMatch string
 }
 
 type route struct{ method, path string }
@@ -156,25 +160,37 @@ func Call[T any](ctx context.Context, client *Client, operation Operation[T], as
 	return answer, err
 }
 
-// call also returns the status of the answer.
-func call[T any](ctx context.Context, client *Client, operation Operation[T], ask Ask) (int, T, error) {
+// CallWithETag also returns the ETag of the answer, which a change can send back as Ask.IfMatch; "" if it has none.
+func CallWithETag[T any](ctx context.Context, client *Client, operation Operation[T], ask Ask) (T, string, error) {
+	head, answer, err := call(ctx, client, operation, ask)
+	return answer, head.etag, err
+}
+
+// head is what is known of an answer besides its body.
+type head struct {
+	status int
+	etag   string
+}
+
+// call also returns the head of the answer.
+func call[T any](ctx context.Context, client *Client, operation Operation[T], ask Ask) (head, T, error) {
 	var answer T
-	status, text, err := client.ask(ctx, operation.Name, ask)
+	head, text, err := client.ask(ctx, operation.Name, ask)
 	if err != nil {
-		return status, answer, err
+		return head, answer, err
 	}
 	if into, isText := any(&answer).(*string); isText {
 		*into = string(text)
-		return status, answer, nil
+		return head, answer, nil
 	}
-	if status == http.StatusNoContent {
-		return status, answer, nil
+	if head.status == http.StatusNoContent {
+		return head, answer, nil
 	}
 	isObject := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
 	if !isObject || json.Unmarshal(text, &answer) != nil {
-		return status, answer, client.notWebhookd(status)
+		return head, answer, client.notWebhookd(head.status)
 	}
-	return status, answer, nil
+	return head, answer, nil
 }
 
 // Every yields the items of a list, page after page, to its end, or an error.
@@ -316,12 +332,12 @@ func persist[T any](
 		return none, &PublishError{Err: failure, Events: events}
 	}
 	for tries := 1; ; tries++ {
-		status, answer, err := call(ctx, c, operation, ask)
+		head, answer, err := call(ctx, c, operation, ask)
 		if err == nil && isWhole(answer) {
 			return answer, nil
 		}
 		if err == nil {
-			return refused(c.notWebhookd(status))
+			return refused(c.notWebhookd(head.status))
 		}
 		var failure *Error
 		if !errors.As(err, &failure) {
@@ -372,27 +388,27 @@ func hintOn(failure *Error) string {
 	return "Publishing the same events again fails in the same way: correct what the message names first."
 }
 
-// ask returns the status and the body of a 2xx answer.
-func (c *Client) ask(ctx context.Context, name string, ask Ask) (int, []byte, error) {
+// ask returns the head and the body of a 2xx answer.
+func (c *Client) ask(ctx context.Context, name string, ask Ask) (head, []byte, error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	request, err := c.request(limited, name, ask)
 	if err != nil {
-		return 0, nil, err
+		return head{}, nil, err
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return 0, nil, c.interrupted(ctx, err)
+		return head{}, nil, c.interrupted(ctx, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
-		return 0, nil, c.interrupted(ctx, err)
+		return head{}, nil, c.interrupted(ctx, err)
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return 0, nil, c.refusal(response, text)
+		return head{}, nil, c.refusal(response, text)
 	}
-	return response.StatusCode, text, nil
+	return head{response.StatusCode, response.Header.Get("ETag")}, text, nil
 }
 
 // interrupted returns the caller's own cancellation as it is.
@@ -440,6 +456,12 @@ func (c *Client) request(ctx context.Context, name string, ask Ask) (*http.Reque
 	}
 	if ask.IdempotencyKey != "" {
 		request.Header.Set("Idempotency-Key", ask.IdempotencyKey)
+	}
+	if ask.IfMatch != "" {
+		request.Header.Set("If-Match", ask.IfMatch)
+	}
+	if ask.IfNoneMatch != "" {
+		request.Header.Set("If-None-Match", ask.IfNoneMatch)
 	}
 	return request, nil
 }

@@ -19,9 +19,11 @@ import (
 )
 
 type ask struct {
-	ID    string          `json:"id"`
-	Query map[string]any  `json:"query"`
-	Body  json.RawMessage `json:"body"`
+	ID          string          `json:"id"`
+	Query       map[string]any  `json:"query"`
+	Body        json.RawMessage `json:"body"`
+	IfMatch     string          `json:"ifMatch"`
+	IfNoneMatch string          `json:"ifNoneMatch"`
 }
 
 type asked struct {
@@ -32,6 +34,7 @@ type asked struct {
 	IdempotencyKey string               `json:"idempotencyKey"`
 	Batch          []webhookd.BatchItem `json:"batch"`
 	Call           []json.RawMessage    `json:"call"`
+	WithETag       []json.RawMessage    `json:"withEtag"`
 	Every          []json.RawMessage    `json:"every"`
 	Verify         []json.RawMessage    `json:"verify"`
 	Standard       []json.RawMessage    `json:"standard"`
@@ -113,6 +116,9 @@ func answerOf(client *webhookd.Client, given asked) (any, error) {
 			return nil, err
 		}
 		return answer, err
+	case given.WithETag != nil:
+		answer, etag, err := webhookd.CallWithETag(ctx, client, webhookd.Named(read[string](given.WithETag[0])), sent(given.WithETag[1]))
+		return []any{answer, etag}, err
 	case given.Every != nil:
 		items := []any{}
 		for event, err := range webhookd.Every(ctx, client, webhookd.ListEvents, sent(given.Every[1])) {
@@ -134,7 +140,7 @@ func sent(text json.RawMessage) webhookd.Ask {
 	for name, value := range given.Query {
 		query.Set(name, fmt.Sprint(value))
 	}
-	made := webhookd.Ask{ID: given.ID, Query: query}
+	made := webhookd.Ask{ID: given.ID, Query: query, IfMatch: given.IfMatch, IfNoneMatch: given.IfNoneMatch}
 	if given.Body != nil {
 		made.Body = given.Body
 	}

@@ -137,13 +137,38 @@ class Client(Calls):
         query: Optional[Query] = None,
         body: Optional[Body] = None,
         idempotency_key: Optional[str] = None,
+        if_match: Optional[str] = None,
+        if_none_match: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Any:
         """``id`` replaces ``{id}`` in the path, and a text as ``body`` is sent unchanged. Raises ClientError.
 
+        ``if_match`` is the ETag that was read: nothing is changed if somebody has changed the object since.
+        ``if_none_match`` may be ``*``: only if there is no such object yet.
+
         Returns the answer, and None if its status is 204.
         """
-        answer = self._ask(operation, id, query, body, idempotency_key, timeout)
+        headers = _given(idempotency_key, if_match, if_none_match)
+        return self._value(self._ask(operation, id, query, body, headers, timeout))
+
+    def call_with_etag(
+        self,
+        operation: str,
+        *,
+        id: Optional[str] = None,
+        query: Optional[Query] = None,
+        body: Optional[Body] = None,
+        idempotency_key: Optional[str] = None,
+        if_match: Optional[str] = None,
+        if_none_match: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Any:
+        """Like ``call``, with the ETag of the answer, which a change can send back; None if the answer has none."""
+        headers = _given(idempotency_key, if_match, if_none_match)
+        answer = self._ask(operation, id, query, body, headers, timeout)
+        return self._value(answer), answer[1].get("etag")
+
+    def _value(self, answer: _Answer) -> Any:
         if answer[0] == 204:
             return None
         value = _object(answer)
@@ -153,7 +178,7 @@ class Client(Calls):
 
     def text(self, operation: str, *, id: Optional[str] = None, query: Optional[Query] = None) -> str:
         """Returns the answer as it came, for answers that are not JSON, or whose bytes matter."""
-        return self._ask(operation, id, query, None, None, None)[2].decode()
+        return self._ask(operation, id, query, None, {}, None)[2].decode()
 
     def every(self, operation: str, *, query: Optional[Query] = None, **asked: Any) -> Iterator[Any]:
         """Yields the items of a list, page after page, to its end."""
@@ -223,17 +248,15 @@ class Client(Calls):
         id: Optional[str],
         query: Optional[Query],
         body: Optional[Body],
-        idempotency_key: Optional[str],
+        given: Mapping[str, str],
         timeout: Optional[float],
     ) -> _Answer:
         method, path = self._locate(operation, id, query)
-        headers = dict(self._headers)
+        headers = {**self._headers, **given}
         data: Optional[bytes] = None
         if body is not None:
             data = body.encode() if isinstance(body, str) else _json(body)
             headers["content-type"] = "application/json"
-        if idempotency_key is not None:
-            headers["idempotency-key"] = idempotency_key
         try:
             answer = self._send(method, path, data, headers, timeout)
         except (OSError, http.client.HTTPException) as error:
@@ -257,7 +280,7 @@ class Client(Calls):
         while True:
             tries += 1
             try:
-                answer = self._ask(operation, None, None, body, key, None)
+                answer = self._ask(operation, None, None, body, _given(key), None)
                 published = _object(answer) or {}
                 if field not in published:
                     raise self._not_webhookd(answer)
@@ -324,6 +347,9 @@ class AsyncClient(AsyncCalls):
     async def call(self, operation: str, **asked: Any) -> Any:
         return await asyncio.to_thread(self._client.call, operation, **asked)
 
+    async def call_with_etag(self, operation: str, **asked: Any) -> Any:
+        return await asyncio.to_thread(self._client.call_with_etag, operation, **asked)
+
     async def text(self, operation: str, *, id: Optional[str] = None, query: Optional[Query] = None) -> str:
         return await asyncio.to_thread(self._client.text, operation, id=id, query=query)
 
@@ -355,6 +381,14 @@ async def _awaited(items: Iterator[Any]) -> AsyncIterator[Any]:
     # A StopIteration cannot leave a thread.
     while (item := await asyncio.to_thread(next, items, _END)) is not _END:
         yield item
+
+
+def _given(
+    idempotency_key: Optional[str], if_match: Optional[str] = None, if_none_match: Optional[str] = None
+) -> Dict[str, str]:
+    """Returns the headers of what a caller gave."""
+    all_headers = {"idempotency-key": idempotency_key, "if-match": if_match, "if-none-match": if_none_match}
+    return {name: value for name, value in all_headers.items() if value is not None}
 
 
 def _json(body: object) -> bytes:
