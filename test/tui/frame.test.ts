@@ -25,7 +25,12 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "a filter with a mistake": (d) => d.connected().press("/").type("statsu:failed").press("enter"),
   "a replay to confirm": (d) => d.connected().press(KEY.replay),
   "an endpoint to add": (d) => d.connected().press("3", "a").type("https://e.example/hook").press("tab"),
-  "an endpoint to add with faults": (d) => d.connected().press("3", "a", "tab").type("bugdet").press("enter", "enter"),
+  "an endpoint to add with faults": (d) =>
+    d
+      .connected()
+      .press("3", "a", "tab")
+      .type("bugdet")
+      .press(...Array<string>(7).fill("enter")),
   "an endpoint to edit": (d) => d.connected().press("3", "e").type("/more").press("tab").type(" x"),
   "an endpoint to pause": (d) => d.connected().press("3", "z"),
   "a secret to rotate": (d) => d.connected().press("3", "S").press("tab", "enter"),
@@ -35,7 +40,13 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   "a test event to send": (d) => d.connected().press("t"),
   "a test event that came back": (d) => d.connected().press("3", "t", "enter"),
   "a secret": (d) =>
-    d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
+    d
+      .connected()
+      .press("3", "a")
+      .type("https://e.example")
+      .press("tab")
+      .type("all")
+      .press(...Array<string>(7).fill("enter")),
   pausing: (d) => d.connected().press("B").type("why"),
   commands: (d) => d.connected().press("C"),
   "the command of a plan": (d) => d.connected().press("4", KEY.replayMany, "C"),
