@@ -259,6 +259,10 @@ export const COMMANDS = {
     "Take over the endpoints and signing secrets that a CSV file lists, after you confirm the plan",
     async () => (await import("./import/import.ts")).importCsv,
   ),
+  "import compare": listed(
+    "Show what only one of both senders has sent, or would have, to the endpoints that came over",
+    async () => (await import("./import/shadow/compare.ts")).importCompare,
+  ),
   "audit list": listed(
     "List who changed what and who read a secret, including refused calls",
     async () => (await import("./audit/list.ts")).auditList,

@@ -193,7 +193,7 @@ function hashOf(settings: JsonRecord): string {
 }
 
 /** JSON with the members of each object in order. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
     isRecord(member)
       ? Object.fromEntries(Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)))

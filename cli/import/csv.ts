@@ -28,27 +28,45 @@ const OPTIONAL = [
   "format",
 ] as const;
 type Column = (typeof REQUIRED)[number] | (typeof OPTIONAL)[number];
-const COLUMNS: readonly string[] = [...REQUIRED, ...OPTIONAL];
 
 /** `name` is the file in messages, which repeat no secret. */
 export function csvIn(text: string, name: string): Described {
-  const [head, ...lines] = linesOf(text, name);
-  const columns = head?.cells.map((cell) => cell.trim()) ?? [];
-  const unknown = columns.find((column) => !COLUMNS.includes(column));
-  const missing = REQUIRED.find((column) => !columns.includes(column));
-  const hint = `The first line names the columns: ${REQUIRED.join(", ")}, and if you like ${OPTIONAL.join(", ")}.`;
-  if (missing !== undefined) throw usage(`${name} has no column ${missing}`, hint);
-  if (unknown !== undefined) throw usage(`${name} has a column that is not known: ${unknown.slice(0, 40)}`, hint);
-  if (new Set(columns).size < columns.length) throw usage(`${name} names a column twice`, hint);
-  const endpoints = lines.map(({ cells, line }) => {
-    if (cells.length !== columns.length)
-      throw usage(`${name}:${line} has ${cells.length} cells, and the first line has ${columns.length}`);
-    return endpointOf(Object.fromEntries(columns.map((column, at) => [column, cells[at]!])), line);
-  });
+  const endpoints = rowsIn(text, name, { required: REQUIRED, optional: OPTIONAL }).map(({ cells, line }) =>
+    endpointOf(cells, line),
+  );
   return { types: [], endpoints, notes: [], signatures: [] };
 }
 
-type Cells = { readonly [C in Column]?: string };
+export interface Columns<C extends string> {
+  readonly required: readonly C[];
+  readonly optional: readonly C[];
+}
+
+export interface Row<C extends string> {
+  readonly cells: { readonly [K in C]?: string };
+  /** The number of its first line, counted from 1. */
+  readonly line: number;
+}
+
+/** Returns the lines below the first one, which names the columns. */
+export function rowsIn<C extends string>(text: string, name: string, { required, optional }: Columns<C>): Row<C>[] {
+  const [head, ...lines] = linesOf(text, name);
+  const columns = head?.cells.map((cell) => cell.trim()) ?? [];
+  const known: readonly string[] = [...required, ...optional];
+  const unknown = columns.find((column) => !known.includes(column));
+  const missing = required.find((column) => !columns.includes(column));
+  const hint = `The first line names the columns: ${required.join(", ")}, and if you like ${optional.join(", ")}.`;
+  if (missing !== undefined) throw usage(`${name} has no column ${missing}`, hint);
+  if (unknown !== undefined) throw usage(`${name} has a column that is not known: ${unknown.slice(0, 40)}`, hint);
+  if (new Set(columns).size < columns.length) throw usage(`${name} names a column twice`, hint);
+  return lines.map(({ cells, line }) => {
+    if (cells.length !== columns.length)
+      throw usage(`${name}:${line} has ${cells.length} cells, and the first line has ${columns.length}`);
+    return { cells: Object.fromEntries(columns.map((column, at) => [column, cells[at]!])) as Row<C>["cells"], line };
+  });
+}
+
+type Cells = Row<Column>["cells"];
 
 /**
  * Without an id, its uid or its host and path tell it from the others of its tenant. The rest of a URL may be secret, and

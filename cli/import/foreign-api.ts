@@ -1,4 +1,5 @@
 /** Reads the API of another sender: GET requests with its key, with a limit to what is read and waited for. */
+import type { ArgsOf } from "../command.ts";
 import { Failure, usage } from "../failure.ts";
 import { readText } from "../files.ts";
 import type { Io } from "../io.ts";
@@ -21,19 +22,25 @@ export interface Budget {
   readonly requests: number;
   readonly bytes: number;
 }
-const BUDGET: Budget = { requests: 200_000, bytes: 256 * 1024 * 1024 };
+export const BUDGET: Budget = { requests: 200_000, bytes: 256 * 1024 * 1024 };
 
 /** The flags that name the API. */
-export interface ForeignArgs {
-  readonly from: string | undefined;
-  readonly "from-key-file": string | undefined;
-}
+export const API = {
+  from: { type: "string", valueHint: "URL", description: "Read from the other sender's API at this address" },
+  "from-key-file": { type: "string", valueHint: "FILE", description: "File that contains a key for that API" },
+} as const;
+export const PROJECT = {
+  project: { type: "string", valueHint: "ID", description: "Which project of Convoy to read" },
+} as const;
 
-/** `variable` holds the key if no file is named. */
+/** The variables with the key of each API, unless a file of it is named. */
+export const KEYS = { svix: "SVIX_AUTH_TOKEN", convoy: "CONVOY_API_KEY", outpost: "OUTPOST_API_KEY" } as const;
+
 export function foreignApi(
-  { from, "from-key-file": file }: ForeignArgs & { readonly from: string },
+  { from, "from-key-file": file }: ArgsOf<typeof API> & { readonly from: string },
   variable: string,
   io: Io,
+  budget: Budget = BUDGET,
 ): ForeignApi {
   const url = URL.parse(from);
   const fits = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
@@ -45,7 +52,7 @@ export function foreignApi(
     throw usage(`${url.host} needs a key, and ${where}`, "Pass a file that contains it: --from-key-file FILE.");
   }
   if (!/^[\x21-\x7e]{1,8192}$/.test(key)) throw usage(`${file ?? variable} does not contain an API key`);
-  return new ForeignApi(url, { key, whereKeyIs: file ?? variable }, io);
+  return new ForeignApi(url, { key, whereKeyIs: file ?? variable }, io, budget);
 }
 
 export class ForeignApi {
@@ -98,29 +105,34 @@ export class ForeignApi {
     return isRecord(found) ? found : {};
   }
 
+  /** Reads a list to its end. */
+  async pages(...list: Parameters<ForeignApi["eachPage"]>): Promise<JsonRecord[]> {
+    const pages: JsonRecord[] = [];
+    for await (const page of this.eachPage(...list)) pages.push(page);
+    return pages;
+  }
+
   /**
-   * Reads a list to its end. `next` returns the query of the next page, or null at the end. Throws if the pages do not
+   * Yields the pages of a list. `next` returns the query of the next page, or null at the end. Throws if the pages do not
    * advance, because then they would never end.
    */
-  async pages(
+  async *eachPage(
     path: string,
     query: Readonly<Record<string, string>>,
     next: (page: JsonRecord) => Readonly<Record<string, string>> | null,
-  ): Promise<JsonRecord[]> {
-    const pages: JsonRecord[] = [];
+  ): AsyncGenerator<JsonRecord, void, undefined> {
     const seen = new Set<string>();
     for (let asked: Readonly<Record<string, string>> | null = query; asked !== null;) {
       const text = JSON.stringify(asked);
-      if (seen.has(text) || pages.length === MAX_PAGES)
+      if (seen.has(text) || seen.size === MAX_PAGES)
         throw new Failure("refused", `the pages of ${this.#named(path)} do not end`, "Nothing was done.");
       seen.add(text);
       const found = await this.get(path, asked);
       const page = isRecord(found) ? found : {};
-      pages.push(page);
+      yield page;
       const more = next(page);
       asked = more === null ? null : { ...query, ...more };
     }
-    return pages;
   }
 
   async #ask(path: string, query: Readonly<Record<string, string>>): Promise<Answer> {
@@ -167,8 +179,8 @@ export class ForeignApi {
   }
 
   #overBudget(): Failure {
-    const hint = "Nothing was done. Split it into export files, and read each with --file.";
-    return new Failure("refused", `${this.#url.host} answers more than one import can read`, hint);
+    const hint = "Nothing was done. Read less at a time: one tenant, a file, or a shorter span.";
+    return new Failure("refused", `${this.#url.host} answers more than one command reads`, hint);
   }
 
   #refusal(path: string, status: number): Failure {

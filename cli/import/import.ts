@@ -10,7 +10,7 @@ import { connect } from "../target.ts";
 import { type Applied, apply, workOf } from "./apply.ts";
 import type { Wishes } from "./comparison.ts";
 import type { Described } from "./described.ts";
-import type { ForeignApi } from "./foreign-api.ts";
+import { API, type ForeignApi, foreignApi, KEYS, PROJECT } from "./foreign-api.ts";
 import type { JsonRecord } from "../../src/domain/json/merge-patch.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { sayPlan, shownUrl, signatureSections, summaryOf } from "./text.ts";
@@ -41,15 +41,6 @@ const CSV_FILE = {
     description: "CSV file with a line for each endpoint; - for stdin",
   },
 } as const;
-const API = {
-  from: { type: "string", valueHint: "URL", description: "Read from the other sender's API at this address" },
-  "from-key-file": { type: "string", valueHint: "FILE", description: "File that contains a key for that API" },
-} as const;
-
-const PROJECT = {
-  project: { type: "string", valueHint: "ID", description: "Which project of Convoy to read" },
-} as const;
-
 type WorkArgs = ArgsOf<typeof WORK>;
 type SourceArgs = WorkArgs & ArgsOf<typeof FILE> & ArgsOf<typeof API> & Partial<ArgsOf<typeof PROJECT>>;
 
@@ -105,23 +96,22 @@ export const importConvoy: Command<typeof FILE & typeof API & typeof PROJECT & t
   },
 });
 
-const CONVOY = jsonSource("convoy", "CONVOY_API_KEY", async () => {
+const CONVOY = jsonSource("convoy", async () => {
   const { readConvoy, convoyIn } = await import("./convoy.ts");
   return { read: (api, { project }) => readConvoy(api, project!), describe: convoyIn };
 });
-const SVIX = jsonSource("svix", "SVIX_AUTH_TOKEN", async () => {
+const SVIX = jsonSource("svix", async () => {
   const { readSvix, svixIn } = await import("./svix.ts");
   return { read: readSvix, describe: svixIn };
 });
-const OUTPOST = jsonSource("outpost", "OUTPOST_API_KEY", async () => {
+const OUTPOST = jsonSource("outpost", async () => {
   const { readOutpost, outpostIn } = await import("./outpost.ts");
   return { read: readOutpost, describe: outpostIn };
 });
 
-/** Reads what `read` finds in the API, or the same from a file. `variable` has the key unless a file of it is named. */
+/** Reads what `read` finds in the API, or the same from a file. */
 function jsonSource(
-  from: string,
-  variable: string,
+  from: keyof typeof KEYS,
   load: () => Promise<{
     readonly read: (api: ForeignApi, args: SourceArgs) => Promise<JsonRecord>;
     readonly describe: (file: JsonRecord, name: string, now: number) => Described;
@@ -132,8 +122,7 @@ function jsonSource(
     async read(args, io) {
       const { read, describe } = await load();
       if (args.file !== undefined) return describe(await jsonIn(args.file, io), nameOf(args.file), io.now());
-      const { foreignApi } = await import("./foreign-api.ts");
-      const api = foreignApi({ ...args, from: args.from! }, variable, io);
+      const api = foreignApi({ ...args, from: args.from! }, KEYS[from], io);
       return describe(await read(api, args), args.from!, io.now());
     },
   };

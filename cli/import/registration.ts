@@ -7,7 +7,7 @@ export const ENABLED = { enabled: true, when_disabled: "hold" } as const;
 
 /**
  * Until the next secret of a rotation is here too, the mark says that the endpoint is not done. While it is disabled,
- * it is in shadow, because the other sender sends its events. Once it is enabled, its events come to us alone.
+ * it is in shadow if the other sender sends to it. Once it is enabled, its events come to us alone.
  */
 export function registrationOf(draft: EndpointDraft, whose: Pick<Mark, "from" | "id">, enable: boolean) {
   const { url, events, filter, description, headers, rate_per_second, metadata, format, secrets } = draft;
@@ -22,7 +22,7 @@ export function registrationOf(draft: EndpointDraft, whose: Pick<Mark, "from" | 
     rate_per_second,
     format,
     metadata: { ...metadata, [MARK]: secrets.next === null ? mark : { ...mark, secret: "" } },
-    ...(enabled ? ENABLED : { enabled, when_disabled: "shadow" }),
+    ...(enabled ? ENABLED : { enabled, when_disabled: draft.enabled ? "shadow" : "skip" }),
     secret: secrets.current,
   };
 }

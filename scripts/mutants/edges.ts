@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 
 export const EDGES: readonly Mutant[] = [
   {
+    name: "events-of-different-publishers-ids-are-the-same",
+    file: "cli/import/shadow/sides.ts",
+    find: "if (one.publisherId === null || sent.publisherId === null) return one;",
+    replace: "return one;",
+    tests: ["test/cli/import/sides.test.ts"],
+  },
+  {
     name: "an-allowed-pattern-goes-by-letters",
     file: "src/domain/network/url.ts",
     find: "name.endsWith(pattern.slice(1))",

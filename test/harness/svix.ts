@@ -17,6 +17,17 @@ export interface SvixEndpoint {
   secret?: { key: string };
   headers?: { headers: Record<string, string>; sensitive: string[] };
   transformation?: { code: string | null; enabled: boolean };
+  /** The messages that were attempted. */
+  messages?: SvixMessage[];
+}
+
+/** A message as an attempt shows it, with `with_msg`. */
+export interface SvixMessage {
+  readonly id: string;
+  readonly eventId: string | null;
+  readonly eventType: string;
+  readonly payload: unknown;
+  readonly timestamp: string;
 }
 
 export interface SvixApplication {
@@ -89,10 +100,25 @@ export function serveSvix({ applications, eventTypes }: Svix, page = 250): Promi
     const [app, word, endpoint, part] = pathname.replace(/^\/api\/v1\/app\/?/, "").split("/");
     if (!app) return listed(applications.map((row) => ({ ...row, endpoints: undefined })));
     const endpoints = applications.find(({ id, uid }) => app === id || app === uid)?.endpoints;
-    if (endpoints === undefined || word !== "endpoint") return null;
+    if (endpoints === undefined) return null;
+    if (word === "attempt") {
+      const messages = endpoints.find(({ id, uid }) => part === id || part === uid)?.messages ?? [];
+      const [after, before] = [searchParams.get("after") ?? "", searchParams.get("before") ?? "~"];
+      const within = messages.filter(({ timestamp }) => timestamp >= after && timestamp <= before);
+      return listed(
+        within.map((msg, at) => ({ id: `atmpt_${at}`, msgId: msg.id, status: 0, timestamp: msg.timestamp, msg })),
+      );
+    }
+    if (word !== "endpoint") return null;
     if (endpoint === undefined)
       return listed(
-        endpoints.map((row) => ({ ...row, secret: undefined, headers: undefined, transformation: undefined })),
+        endpoints.map((row) => ({
+          ...row,
+          secret: undefined,
+          headers: undefined,
+          transformation: undefined,
+          messages: undefined,
+        })),
       );
     const found = endpoints.find(({ id, uid }) => endpoint === id || endpoint === uid);
     if (found === undefined || (part !== "secret" && part !== "headers" && part !== "transformation")) return null;

@@ -1,7 +1,17 @@
+import { EXIT } from "../../../cli/exit-code.ts";
+import { anEndpoint } from "../../../src/api/endpoints/fields.ts";
+
 import { anEventType } from "../../../src/api/event-types/schemas.ts";
 import type { Cases } from "./case.ts";
 
 const SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const IMPORTED = {
+  ...anEndpoint,
+  tenant: "acme",
+  enabled: false,
+  when_disabled: "shadow",
+  metadata: { imported: { from: "svix", id: "ep_1" } },
+};
 const ENDPOINT = {
   id: "ep_1srOrx2ZWZBpBUvZwXKQmoEYga2",
   url: "https://example.com/hook",
@@ -12,6 +22,16 @@ const ENDPOINT = {
   headers: { headers: {}, sensitive: [] },
 };
 
+/** An import of one endpoint and one type, into a daemon that has none. */
+const OF_ONE = {
+  asks: ["listEventTypes", "importEventTypes", "listEndpoints", "putEndpoint"],
+  answers: {
+    importEventTypes: { data: [{ name: "invoice.paid", result: "added", changed: [], reason: null }], dry_run: true },
+    listEndpoints: { data: [], next_cursor: null },
+  },
+  confirmedBy: "import",
+} as const;
+
 export const IMPORT_CASES: Cases<"import"> = {
   "import svix": {
     words: ["--file={dir}/svix.json", "--yes"],
@@ -21,15 +41,7 @@ export const IMPORT_CASES: Cases<"import"> = {
         event_types: [{ name: "invoice.paid", description: "An invoice was paid." }],
       }),
     },
-    asks: ["listEventTypes", "importEventTypes", "listEndpoints", "putEndpoint"],
-    answers: {
-      importEventTypes: {
-        data: [{ name: "invoice.paid", result: "added", changed: [], reason: null }],
-        dry_run: true,
-      },
-      listEndpoints: { data: [], next_cursor: null },
-    },
-    confirmedBy: "import",
+    ...OF_ONE,
     out: /^Imported: 1 endpoint: 1 added; 1 event type: 1 added\.\n$/,
     err: /^TYPE +RESULT +CHANGES\ninvoice\.paid +added +-\nTENANT +ENDPOINT +URL +RESULT +CHANGES\nacme +ep_1\S+ +example\.com\/hook +added +-\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "svix"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
     json: { endpoints: [{ tenant: "acme", result: "added" }], event_types: [{ result: "added" }], dry_run: false },
@@ -50,15 +62,7 @@ export const IMPORT_CASES: Cases<"import"> = {
         subscriptions: [{ endpoint_metadata: { uid: "01HX" }, filter_config: { event_types: ["invoice.paid"] } }],
       }),
     },
-    asks: ["listEventTypes", "importEventTypes", "listEndpoints", "putEndpoint"],
-    answers: {
-      importEventTypes: {
-        data: [{ name: "invoice.paid", result: "added", changed: [], reason: null }],
-        dry_run: true,
-      },
-      listEndpoints: { data: [], next_cursor: null },
-    },
-    confirmedBy: "import",
+    ...OF_ONE,
     out: /^Imported: 1 endpoint: 1 added; 1 event type: 1 added\.\n$/,
     err: /^TYPE [^]+\nacme +01HX +example\.com\/hook +added +-\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "convoy"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
     json: { endpoints: [{ tenant: "acme", id: "01HX", result: "added" }], dry_run: false },
@@ -85,15 +89,7 @@ export const IMPORT_CASES: Cases<"import"> = {
         topics: ["invoice.paid"],
       }),
     },
-    asks: ["listEventTypes", "importEventTypes", "listEndpoints", "putEndpoint"],
-    answers: {
-      importEventTypes: {
-        data: [{ name: "invoice.paid", result: "added", changed: [], reason: null }],
-        dry_run: true,
-      },
-      listEndpoints: { data: [], next_cursor: null },
-    },
-    confirmedBy: "import",
+    ...OF_ONE,
     out: /^Imported: 1 endpoint: 1 added; 1 event type: 1 added\.\n$/,
     err: /^TYPE [^]+\nacme +des_1 +example\.com\/hook +added +-\nThe section below .+\n1 endpoint: .+\nSo that .+\n {2}\[\[signature\.also\]\]\n {2}format = "custom"\n {2}header = "x-outpost-signature"\n {2}value = "v0=\{signature\}"\n {2}tenants = \["acme"\]\nThe new endpoints are disabled\. .+\n$/,
     json: { endpoints: [{ tenant: "acme", id: "des_1", result: "added" }], dry_run: false },
@@ -112,5 +108,18 @@ export const IMPORT_CASES: Cases<"import"> = {
     out: /^Imported: 1 endpoint: 1 added\.\n$/,
     err: /^TENANT +ENDPOINT +URL +RESULT +CHANGES\nacme +17 +example\.com\/hook +added +-\n1 endpoint: .+\nThe new endpoints are disabled\. .+\n$/,
     json: { endpoints: [{ tenant: "acme", id: "17", result: "added" }], event_types: [], signature_also: null },
+  },
+  "import compare": {
+    words: ["svix", "--log={dir}/sent.jsonl"],
+    files: { "sent.jsonl": "" },
+    asks: ["listEndpoints", "listEvents"],
+    answers: {
+      listEndpoints: { data: [IMPORTED], next_cursor: null },
+      listEvents: { data: [], next_cursor: null },
+    },
+    exit: EXIT.answer_is_no,
+    out: /^Neither side had an event for 1 endpoint in that span\.\n$/,
+    err: /^Publish to both for a while, .+\n$/,
+    json: { same: false, endpoints: [{ tenant: "acme", same: 0 }] },
   },
 };

@@ -14,14 +14,14 @@ describe("the API of another sender", () => {
   it("is asked only so often in a run", async () => {
     const one = await api(() => ({}), { requests: 3, bytes: 1000 });
     for (let at = 0; at < 3; at++) await one.get(`/${at}`);
-    await expect(one.get("/3")).rejects.toThrow("answers more than one import can read");
+    await expect(one.get("/3")).rejects.toThrow("answers more than one command reads");
   });
 
   it("is read only so far in a run, whichever list it is", async () => {
     const one = await api(() => ({ text: "x".repeat(400) }), { requests: 100, bytes: 1000 });
     await one.get("/a");
     await one.get("/b");
-    await expect(one.get("/c")).rejects.toThrow("answers more than one import can read");
+    await expect(one.get("/c")).rejects.toThrow("answers more than one command reads");
   });
 
   it.each([
