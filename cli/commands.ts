@@ -263,6 +263,10 @@ export const COMMANDS = {
     "Show what only one of both senders has sent, or would have, to the endpoints that came over",
     async () => (await import("./import/shadow/compare.ts")).importCompare,
   ),
+  "import cut-over": listed(
+    "Send to a tenant's endpoints that came over, in steps that lose nothing and send nothing twice, or go back",
+    async () => (await import("./import/shadow/cut-over.ts")).importCutOver,
+  ),
   "audit list": listed(
     "List who changed what and who read a secret, including refused calls",
     async () => (await import("./audit/list.ts")).auditList,

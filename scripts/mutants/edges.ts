@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 
 export const EDGES: readonly Mutant[] = [
   {
+    name: "a-cut-over-sends-what-the-other-sender-has-begun",
+    file: "cli/import/shadow/cut-over.ts",
+    find: "if (isBoth !== null && held.get(id)?.has(sent.event))",
+    replace: "if (isBoth === null && held.get(id)?.has(sent.event))",
+    tests: ["test/e2e/import-cut-over.test.ts"],
+  },
+  {
     name: "events-of-different-publishers-ids-are-the-same",
     file: "cli/import/shadow/sides.ts",
     find: "if (one.publisherId === null || sent.publisherId === null) return one;",

@@ -122,4 +122,13 @@ export const IMPORT_CASES: Cases<"import"> = {
     err: /^Publish to both for a while, .+\n$/,
     json: { same: false, endpoints: [{ tenant: "acme", same: 0 }] },
   },
+  "import cut-over": {
+    words: ["svix", "--tenant=acme", "--yes"],
+    asks: ["listEndpoints", "changeEndpoint"],
+    answers: { listEndpoints: { data: [IMPORTED], next_cursor: null } },
+    confirmedBy: "cut-over",
+    out: /^1 endpoint holds its events\.\n$/,
+    err: /^acme has 1 endpoint from svix: 1 in shadow, .+\n1\. .+\n2\. .+\nNow stop publishing .+\nThen: webhookd import cut-over svix --tenant acme --stopped --from URL\n$/,
+    json: { tenant: "acme", step: "hold", endpoints: [{ id: "ep_1", was: "shadow", left_there: 0 }] },
+  },
 };
