@@ -16,6 +16,7 @@ import { SessionContext, type Session } from "./session/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Screens } from "./screens.tsx";
 import { unawaited } from "../domain/unawaited.ts";
+import { t } from "./language/text.ts";
 
 /** A proxy may serve `/portal` under a path of its own. */
 const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
@@ -70,7 +71,7 @@ export function App({ first }: { first: string | null }) {
     case "left":
       return <Ended left={stage.left} keeps={false} />;
     case "opening":
-      return <div className="opening" role="status" aria-label="Loading" />;
+      return <div className="opening" role="status" aria-label={t("common.loading")} />;
     case "open":
       return <Opened key={scopeOf(stage.portal)} {...stage} end={end} />;
   }

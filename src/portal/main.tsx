@@ -3,6 +3,8 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { App } from "./app.tsx";
+import { unawaited } from "../domain/unawaited.ts";
+import { chooseLanguage } from "./language/choice.ts";
 import { keptKey, takeKey } from "./session/key.ts";
 import { applyTheme } from "./session/theme.ts";
 
@@ -10,10 +12,15 @@ import { applyTheme } from "./session/theme.ts";
 const key = takeKey() ?? keptKey();
 applyTheme();
 
-createRoot(document.getElementById("page")!).render(
-  <StrictMode>
-    <CSPProvider disableStyleElements>
-      <App first={key} />
-    </CSPProvider>
-  </StrictMode>,
-);
+async function draw(): Promise<void> {
+  await chooseLanguage();
+  createRoot(document.getElementById("page")!).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <App first={key} />
+      </CSPProvider>
+    </StrictMode>,
+  );
+}
+
+unawaited(draw());

@@ -8,6 +8,7 @@ import { EndpointList } from "./endpoints/list.tsx";
 import { TypeCatalogue } from "./types/types.tsx";
 import { usePath } from "./session/route.ts";
 import { Empty } from "./parts/states.tsx";
+import { t } from "./language/text.ts";
 
 export function Screens() {
   const path = usePath();
@@ -17,7 +18,8 @@ export function Screens() {
   if (first === "deliveries") return <AllDeliveries />;
   if (first === "types") return <TypeCatalogue />;
   if (first === "new") return <AddEndpoint />;
-  if (!/^ep_\w+$/.test(first)) return <Empty title="There is nothing here">{<a href="#/">See all endpoints</a>}</Empty>;
+  if (!/^ep_\w+$/.test(first))
+    return <Empty title={t("screens.thereIsNothingHere")}>{<a href="#/">{t("common.seeAllEndpoints")}</a>}</Empty>;
   if (second === "edit") return <EditEndpoint key={first} id={first} />;
   if (second?.startsWith("dlv_")) return <DeliveryScreen key={second} endpoint={first} delivery={second} />;
   return <EndpointScreen key={first} id={first} tab={second} />;

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { adviceOn, type Trouble } from "../../src/domain/advice/advice.ts";
+import { t } from "../../src/portal/language/text.ts";
 import { ATTEMPT_ERRORS, NO_PHASES, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
 
 const SUBJECT = { endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", attempt: "att_06fbqxw6w0a1b2c3d4e5f6g7h8" };
@@ -58,7 +59,7 @@ describe.each(["meaning", "receiver", "customer"] as const)("%s", (part) => {
 });
 
 describe.each(["problem", "fix"] as const)("the %s that the endpoint's owner reads", (part) => {
-  const all = Object.entries(KINDS).map(([kind, { owner }]) => [kind, owner[part]] as const);
+  const all = Object.entries(KINDS).map(([kind, { owner }]) => [kind, t(`advice.${owner}.${part}`)] as const);
 
   it.each(all)("is a sentence or two, for somebody who can edit the endpoint: %s", (_, text) => {
     expect(text).toMatch(/^[A-Z].{15,130}\.$/);

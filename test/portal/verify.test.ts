@@ -2,9 +2,9 @@ import { createHmac, generateKeyPairSync, sign as signBytes } from "node:crypto"
 import { describe, expect, it } from "vitest";
 import { AsymmetricSigningKey, newPrivateKey, publicKeyOf } from "../../src/domain/endpoints/asymmetric.ts";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
-import { adviceOnAttempt } from "../../src/client/advice.ts";
 import type { Attempt, Delivery, Endpoint } from "../../src/client/operations.ts";
 import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
+import { adviceFor } from "../../src/portal/delivery/advice.ts";
 import { headOf } from "../../src/portal/delivery/request-head.ts";
 import { colored } from "../../src/portal/parts/code.tsx";
 import { curlOf } from "../../src/portal/delivery/curl.ts";
@@ -251,8 +251,8 @@ describe("what is wrong with an attempt", () => {
       remote_address: null,
       phases,
     };
-    const advice = adviceOnAttempt(partly<Attempt>({ ...attempt, error, status_code: null }));
-    expect(`${advice.owner.problem} ${advice.owner.fix}`).not.toMatch(/\[[a-z]+\]/);
+    const advice = adviceFor(partly<Attempt>({ ...attempt, error, status_code: null }));
+    expect(`${advice.problem} ${advice.fix}`).not.toMatch(/\[[a-z]+\]/);
   });
 });
 

@@ -41,7 +41,6 @@ export interface Advice {
   readonly commands: readonly { readonly purpose: string; readonly line: string }[];
   /** A message for the customer. */
   readonly customer: string;
-  /** For the endpoint's owner, on a page where the endpoint can be edited. */
   readonly owner: OwnerAdvice;
 }
 
@@ -103,10 +102,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
     receiver: "Check the name servers of the domain.",
     type: ["check", "host"],
     customer: "The name servers of your domain do not answer. We keep trying.",
-    owner: {
-      problem: "The name servers of your domain did not answer in time.",
-      fix: "Check the name servers of the domain.",
-    },
+    owner: "timeout_dns",
   },
   connect: {
     kind: "passing",
@@ -115,10 +111,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
     receiver: "Open the firewall for our address, and check that the host is up.",
     type: ["check", "host"],
     customer: "Your host does not respond to our connections. Is a firewall in the way?",
-    owner: {
-      problem: "Your host did not accept the connection in time: it is down, or a firewall drops our packets.",
-      fix: "Check that the host is up, and open the firewall for us.",
-    },
+    owner: "timeout_connect",
   },
   tls: {
     kind: "passing",
@@ -127,10 +120,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
     receiver: "Add capacity, and check what listens on the port.",
     type: ["check", "fewer"],
     customer: "Your server takes too long for the TLS handshake. We keep trying.",
-    owner: {
-      problem: "Your server accepted the connection, but did not complete the TLS handshake in time.",
-      fix: "Add capacity, and check what listens on the port.",
-    },
+    owner: "timeout_tls",
   },
   answer: {
     kind: "passing",
@@ -140,10 +130,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
     type: ["fewer", "test"],
     customer:
       "Your handler takes longer than our time limit. Please answer first and do the work afterwards; the event may come again.",
-    owner: {
-      problem: "Your server accepted the request, but did not answer in time. It may have done the work anyway.",
-      fix: "Answer with 2xx at once and do the work afterwards. Drop ids that you have seen before.",
-    },
+    owner: "timeout_answer",
   },
 };
 
@@ -158,10 +145,7 @@ const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       receiver: "Renew the certificate, and restart the server that uses it.",
       type: ["check", "test"],
       customer: "Your server's certificate has expired. Please renew it.",
-      owner: {
-        problem: "Your server's certificate has expired, or is not valid yet.",
-        fix: "Renew the certificate, and restart the server that uses it.",
-      },
+      owner: "tls_expired",
     },
   ],
   [
@@ -173,10 +157,7 @@ const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       receiver: "Serve a certificate that names this host.",
       type: ["check", "move"],
       customer: "Your server's certificate is for a different name than the one in your URL.",
-      owner: {
-        problem: "Your server's certificate is for a different name than the one in your URL.",
-        fix: "Serve a certificate that names this host, or edit the URL.",
-      },
+      owner: "tls_other_name",
     },
   ],
   [
@@ -188,10 +169,7 @@ const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       receiver: "Serve a certificate from a public authority.",
       type: ["check", "test"],
       customer: "Your server's certificate is self-signed, which we do not accept.",
-      owner: {
-        problem: "No authority that we trust has signed your server's certificate.",
-        fix: "Serve a certificate from a public authority.",
-      },
+      owner: "tls_untrusted",
     },
   ],
   [
@@ -203,10 +181,7 @@ const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       receiver: "Serve the full chain (fullchain.pem, not cert.pem).",
       type: ["check", "test"],
       customer: "Your server does not send its whole certificate chain. Browsers forgive that; programs do not.",
-      owner: {
-        problem: "Your server does not send its whole certificate chain. Browsers forgive that, and programs do not.",
-        fix: "Serve the full chain (fullchain.pem, not cert.pem).",
-      },
+      owner: "tls_chain",
     },
   ],
   [
@@ -218,10 +193,7 @@ const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       receiver: "Offer TLS 1.2 or 1.3 with a valid certificate on this port.",
       type: ["check", "test"],
       customer: "We cannot establish a secure connection to your server. Please check its TLS settings.",
-      owner: {
-        problem: "The secure connection to your server failed.",
-        fix: "Offer TLS 1.2 or 1.3 with a valid certificate on this port.",
-      },
+      owner: "tls_error",
     },
   ],
 ];

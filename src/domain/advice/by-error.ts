@@ -15,14 +15,46 @@ export interface Row {
   readonly type: readonly CommandKey[];
   /** A message for the customer. */
   readonly customer: string;
-  /** For the endpoint's owner, on a page where the endpoint can be edited. */
   readonly owner: OwnerAdvice;
 }
 
-export interface OwnerAdvice {
-  readonly problem: string;
-  readonly fix: string;
-}
+/** Names the words that the portal has for it (`src/portal/language`), where the endpoint can be edited. */
+export type OwnerAdvice =
+  | "redirect_not_followed"
+  | "dns_failure"
+  | "connection_refused"
+  | "connection_closed"
+  | "bad_response"
+  | "response_headers_too_large"
+  | "too_many_informational"
+  | "address_not_public"
+  | "address_metadata"
+  | "address_denied"
+  | "address_self"
+  | "unreachable"
+  | "payload_corrupt"
+  | "held_expired"
+  | "interrupted"
+  | "status_401"
+  | "status_404"
+  | "status_408"
+  | "status_410"
+  | "status_413"
+  | "status_429"
+  | "status_400"
+  | "status_4xx"
+  | "status_502"
+  | "status_5xx"
+  | "other_status"
+  | "timeout_dns"
+  | "timeout_connect"
+  | "timeout_tls"
+  | "timeout_answer"
+  | "tls_expired"
+  | "tls_other_name"
+  | "tls_untrusted"
+  | "tls_chain"
+  | "tls_error";
 
 export interface Subject {
   readonly endpoint: string;
@@ -64,10 +96,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Answer at this URL, or tell us the URL that the redirect leads to.",
     type: ["answer", "move", "test"],
     customer: "Your URL redirects, and we do not follow redirects. Please give us the final URL.",
-    owner: {
-      problem: "Your URL redirects, and we do not follow redirects.",
-      fix: "Edit the endpoint, and enter the URL that the redirect leads to.",
-    },
+    owner: "redirect_not_followed",
   },
   dns_failure: {
     kind: "passing",
@@ -76,10 +105,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Restore the DNS record of the host, or tell us the new URL.",
     type: ["check", "move"],
     customer: "We cannot find your host's name in DNS. Is it spelt right, and is the domain paid for?",
-    owner: {
-      problem: "Your host's name has no address in DNS.",
-      fix: "Check how the URL is spelt and the DNS record of the host.",
-    },
+    owner: "dns_failure",
   },
   connection_refused: {
     kind: "passing",
@@ -88,10 +114,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Start the web server, and open the port in the firewall.",
     type: ["check", "test"],
     customer: "Your host refuses connections: its web server is not running. We keep trying.",
-    owner: {
-      problem: "Your host refuses connections: nothing listens on this port.",
-      fix: "Start your web server, and open its port in the firewall.",
-    },
+    owner: "connection_refused",
   },
   connection_closed: {
     kind: "passing",
@@ -100,10 +123,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Look for crashes and restarts at these times, and for time limits in the proxy.",
     type: ["answer", "test"],
     customer: "Your server closes the connection before it answers. We keep trying.",
-    owner: {
-      problem: "Your server closed the connection before it answered.",
-      fix: "Look for crashes, restarts and proxy time limits at this time.",
-    },
+    owner: "connection_closed",
   },
   bad_response: {
     kind: "standing",
@@ -112,10 +132,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Serve HTTP/1.1 on this port, and answer each request once.",
     type: ["check", "test"],
     customer: "Your server's answer is not valid HTTP. Please check what listens on this port.",
-    owner: {
-      problem: "Your server's answer is not valid HTTP/1.1.",
-      fix: "Check what listens on this port. It must speak HTTP/1.1, and answer each request once.",
-    },
+    owner: "bad_response",
   },
   response_headers_too_large: {
     kind: "standing",
@@ -124,10 +141,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Send fewer or smaller headers; cookies are the usual suspects.",
     type: ["answer", "test"],
     customer: "Your server's answer has more headers than we accept. Please send fewer.",
-    owner: {
-      problem: "Your server's answer has more than 16 KiB of headers.",
-      fix: "Send fewer or smaller headers. Often they are cookies.",
-    },
+    owner: "response_headers_too_large",
   },
   too_many_informational: {
     kind: "standing",
@@ -136,10 +150,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Send the final status; 1xx responses are not needed.",
     type: ["answer", "test"],
     customer: "Your server never sends its final answer. Please check its 1xx responses.",
-    owner: {
-      problem: "Your server keeps sending 1xx responses, and never a final answer.",
-      fix: "Send the final status. 1xx responses are not needed.",
-    },
+    owner: "too_many_informational",
   },
   address_not_public: {
     kind: "standing",
@@ -148,10 +159,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Use a host with a public address.",
     type: ["check", "settings"],
     customer: "Your host's name leads to a private address, and we do not send to those.",
-    owner: {
-      problem: "Your host's name leads to a private address, and we do not send to those.",
-      fix: "Use a host with a public address.",
-    },
+    owner: "address_not_public",
   },
   address_metadata: {
     kind: "standing",
@@ -160,10 +168,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Use the address of the web server itself.",
     type: ["check", "skip"],
     customer: "Your host's name leads to an internal service, and we never send to those.",
-    owner: {
-      problem: "Your host's name leads to an internal service, and we never send to those.",
-      fix: "Use the address of your web server itself.",
-    },
+    owner: "address_metadata",
   },
   address_denied: {
     kind: "standing",
@@ -172,10 +177,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Nothing, unless the block is meant for them.",
     type: ["settings", "check"],
     customer: "Our settings block the address of your host. We are looking into it.",
-    owner: {
-      problem: "We do not send to the address of your host.",
-      fix: "Use another host, or ask our support why it is blocked.",
-    },
+    owner: "address_denied",
   },
   address_self: {
     kind: "standing",
@@ -184,10 +186,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Use the host that runs the receiver.",
     type: ["check", "move"],
     customer: "Your host's name leads to our own server. Is the DNS record right?",
-    owner: {
-      problem: "Your host's name leads to our own server.",
-      fix: "Check the DNS record of the host.",
-    },
+    owner: "address_self",
   },
   unreachable: {
     kind: "passing",
@@ -196,10 +195,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Check that the host is up and reachable from outside.",
     type: ["check", "host"],
     customer: "We cannot reach your host's network. We keep trying.",
-    owner: {
-      problem: "We found no route to your host.",
-      fix: "Check that the host is up, and that it can be reached from the internet.",
-    },
+    owner: "unreachable",
   },
   payload_corrupt: {
     kind: "standing",
@@ -208,10 +204,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Nothing: it is our fault.",
     type: ["store"],
     customer: "We lost this event to a damaged disk. We will tell you what it was.",
-    owner: {
-      problem: "We lost this event to a damaged disk. Your server is not the cause.",
-      fix: "You can do nothing here. Ask our support what the event was.",
-    },
+    owner: "payload_corrupt",
   },
   held_expired: {
     kind: "standing",
@@ -220,10 +213,7 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Nothing, once the endpoint is enabled.",
     type: ["enable", "settings"],
     customer: "Your endpoint was disabled for too long. Once it is enabled, we can send what was held.",
-    owner: {
-      problem: "Your endpoint was disabled for longer than we hold events.",
-      fix: "Enable the endpoint, then replay what failed.",
-    },
+    owner: "held_expired",
   },
   interrupted: {
     kind: "passing",
@@ -232,9 +222,6 @@ export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "ti
     receiver: "Nothing: it is our fault.",
     type: ["status", "host"],
     customer: "We interrupted the attempt ourselves. We will try again.",
-    owner: {
-      problem: "We interrupted this attempt ourselves. Your server is not the cause.",
-      fix: "You need to do nothing. The interruption costs no attempt.",
-    },
+    owner: "interrupted",
   },
 };

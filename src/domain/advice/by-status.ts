@@ -14,11 +14,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       type: ["secret", "answer", "test"],
       customer:
         "Your endpoint refuses our signature or our address. Please check the secret, and that you verify the raw body.",
-      owner: {
-        problem:
-          "Your server refuses the request. Most often the signature does not match, or a firewall is in the way.",
-        fix: "Check the signature under Verify. If it matches, let our requests through the firewall.",
-      },
+      owner: "status_401",
     },
   ],
   [
@@ -30,10 +26,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Route POST requests for this exact path to the handler, or tell us the new URL.",
       type: ["move", "test"],
       customer: "We reach your server, but not your handler: the path is unknown there. Has the URL changed?",
-      owner: {
-        problem: "Your server answers, but nothing accepts a POST at this path.",
-        fix: "Route POST requests for this exact path to your handler, or edit the URL.",
-      },
+      owner: "status_404",
     },
   ],
   [
@@ -45,10 +38,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Raise the proxy's time limit for reading requests, or add capacity.",
       type: ["fewer", "answer"],
       customer: "Your server gave up before it had read our request. We keep trying.",
-      owner: {
-        problem: "Your server, or a proxy before it, gave up waiting for the request.",
-        fix: "Raise the proxy's time limit for reading requests, or add capacity.",
-      },
+      owner: "status_408",
     },
   ],
   [
@@ -60,10 +50,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Register the new URL, if there is one.",
       type: ["skip", "move"],
       customer: "Your endpoint says that it is gone. Shall we stop sending, or is there a new URL?",
-      owner: {
-        problem: "Your server says that this URL is gone for good.",
-        fix: "Edit the URL, or delete the endpoint.",
-      },
+      owner: "status_410",
     },
   ],
   [
@@ -75,10 +62,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Raise the limit on request bodies; an event can be up to 256 KiB.",
       type: ["answer", "test"],
       customer: "Your server refuses bodies of this size. Please raise its limit.",
-      owner: {
-        problem: "The event is larger than your server, or a proxy before it, accepts.",
-        fix: "Raise the limit on request bodies. An event can be up to 256 KiB.",
-      },
+      owner: "status_413",
     },
   ],
   [
@@ -92,10 +76,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       type: ["rate", "answer"],
       customer:
         "Your server limits how fast we may send. We are slowing down; please raise the limit if you want events sooner.",
-      owner: {
-        problem: "Your server asks for fewer requests.",
-        fix: "Raise its limit for us, or edit the endpoint and set a rate that it can take.",
-      },
+      owner: "status_429",
     },
   ],
   [
@@ -107,10 +88,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Accept event types and fields that are new to you: ignore them and answer with 2xx.",
       type: ["answer", "test"],
       customer: "Your handler rejects the event's content. Its answer says why; we can send you a test event.",
-      owner: {
-        problem: "Your server read the event, and does not accept its content.",
-        fix: "Accept event types and fields that are new to you: ignore them and answer with 2xx.",
-      },
+      owner: "status_400",
     },
   ],
   [
@@ -122,10 +100,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Find out in the handler's log why it answers like this, and answer with 2xx.",
       type: ["answer", "test"],
       customer: "Your server rejects our requests. Its log should say why.",
-      owner: {
-        problem: "Your server says that something is wrong with the request.",
-        fix: "Its answer and its log should say why. Answer with 2xx once the event is accepted.",
-      },
+      owner: "status_4xx",
     },
   ],
   [
@@ -137,10 +112,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Start the application, or add capacity; answer at once and queue the work.",
       type: ["answer", "fewer", "test"],
       customer: "Your server is unavailable. We keep trying, and nothing is lost in the meantime.",
-      owner: {
-        problem: "Your server says that it is unavailable: it, or what it depends on, is down, starting or overloaded.",
-        fix: "Its answer and its log should say why. Answer at once and queue the work.",
-      },
+      owner: "status_502",
     },
   ],
   [
@@ -152,10 +124,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       receiver: "Find the exception in the handler's log; the event's id is in the body.",
       type: ["answer", "test"],
       customer: "Your handler fails with an internal error; its log should say why. We keep trying.",
-      owner: {
-        problem: "Your server failed with an internal error.",
-        fix: "Find the error in its log. The event's id is in the body.",
-      },
+      owner: "status_5xx",
     },
   ],
 ];
@@ -167,10 +136,7 @@ export const OTHER_STATUS: Row = {
   receiver: "Answer with 2xx once the event is accepted.",
   type: ["answer", "test"],
   customer: "Your server answers with an unexpected status. Please answer with 2xx.",
-  owner: {
-    problem: "Your server answers with a status that does not end a request.",
-    fix: "Answer with 2xx once the event is accepted.",
-  },
+  owner: "other_status",
 };
 
 function is(...statuses: readonly number[]): (status: number) => boolean {

@@ -15,19 +15,20 @@ import { useRead } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { Find } from "./find.tsx";
 import { NAMES, queryOf, SHOWN, type Shown, shownOf } from "./search.ts";
-
-const WORDS = (Object.keys(SHOWN) as Shown[]).map((one) => [one, SHOWN[one][0]] as const);
+import { t } from "../language/text.ts";
+import { rich } from "../language/rich.tsx";
+import type { WordKey } from "../language/catalogue.ts";
 
 const PAGE = 25;
 const MANY = 100;
 
 /** All deliveries of the tenant, whichever endpoint they go to. */
 export function AllDeliveries() {
-  useTitle("Deliveries");
+  useTitle(t("common.deliveries"));
   return (
     <>
       <div className="title">
-        <h1>Deliveries</h1>
+        <h1>{t("common.deliveries")}</h1>
       </div>
       <div className="stack">
         <Deliveries endpoint={null} />
@@ -42,8 +43,8 @@ export function Deliveries({ endpoint }: { endpoint: Endpoint | null }) {
   return (
     <>
       <Choices
-        label="Which deliveries"
-        all={WORDS}
+        label={t("deliveries.whichDeliveries")}
+        all={(Object.keys(SHOWN) as Shown[]).map((one) => [one, t(SHOWN[one][0])] as const)}
         chosen={shown}
         choose={(next) => set({ show: next === "all" ? "" : next })}
       />
@@ -66,11 +67,11 @@ function Found({ endpoint }: { endpoint: Endpoint | null }) {
   const isEmpty = value.data.length === 0 && value.next_cursor === null && cursors.length === 0;
   return (
     <>
-      {isEmpty && (isNarrowed ? <NothingFound what="delivery" /> : <None choice={shownOf(filters)} />)}
+      {isEmpty && (isNarrowed ? <NothingFound text={t("deliveries.noneFits")} /> : <None choice={shownOf(filters)} />)}
       {value.data.length > 0 && <Rows deliveries={value.data} isOfAll={endpoint === null} />}
       {value.searched !== undefined && value.searched.until !== null && (
         <p className="quiet" role="status">
-          Searched {value.searched.events.toLocaleString("en-US")} events so far. Choose “Older” to search further back.
+          {t("deliveries.searched", { events: value.searched.events })}
         </p>
       )}
       <Pages cursors={cursors} set={setCursors} next={value.next_cursor} />
@@ -78,23 +79,21 @@ function Found({ endpoint }: { endpoint: Endpoint | null }) {
   );
 }
 
+const NONE_OF = {
+  all: ["deliveries.none.all", "deliveries.none.allMore"],
+  failed: ["deliveries.none.failed", "deliveries.none.failedMore"],
+  open: ["deliveries.none.open", "deliveries.none.openMore"],
+  waiting: ["deliveries.none.waiting", "deliveries.none.waitingMore"],
+  delivered: ["deliveries.none.delivered", "deliveries.none.deliveredMore"],
+  test: ["deliveries.none.test", "deliveries.none.testMore"],
+} as const satisfies Readonly<Record<Shown, readonly [WordKey, WordKey]>>;
+
 function None({ choice }: { choice: Shown }) {
-  const words: Readonly<Record<Shown, readonly [string, string]>> = {
-    all: ["No event has been sent yet", "Events are listed here as they happen; test events have their own list."],
-    failed: ["Nothing has failed", "Deliveries that have used up their retries will be listed here."],
-    open: ["Everything was delivered", "Deliveries that were not accepted yet, or not at all, are listed here."],
-    waiting: ["Nothing is waiting", "Deliveries that will be retried are listed here."],
-    delivered: ["Nothing has been delivered yet", "Deliveries that your receiver accepted will be listed here."],
-    test: [
-      "No test events",
-      "Test events are samples. They are listed only here, and are not counted in any statistics.",
-    ],
-  };
-  const [title, text] = words[choice];
+  const [title, text] = NONE_OF[choice];
   return (
     <div className="empty slim">
-      <h2>{title}</h2>
-      <p>{text}</p>
+      <h2>{t(title)}</h2>
+      <p>{t(text)}</p>
     </div>
   );
 }
@@ -107,11 +106,11 @@ function Rows({ deliveries, isOfAll }: { deliveries: readonly Delivery[]; isOfAl
     <table className="card deliveries">
       <thead>
         <tr>
-          <th scope="col">Status</th>
-          <th scope="col">Event</th>
-          <th scope="col">Last answer</th>
+          <th scope="col">{t("common.status")}</th>
+          <th scope="col">{t("deliveries.event")}</th>
+          <th scope="col">{t("deliveries.lastAnswer")}</th>
           <th scope="col" className="end">
-            Received
+            {t("common.received")}
           </th>
         </tr>
       </thead>
@@ -138,19 +137,13 @@ function Row({ delivery, to }: { delivery: Delivery; to: string | null }) {
           <span className="quiet">
             <code>{event}</code>
           </span>
-          {to !== null && (
-            <span className="quiet">
-              to <bdi>{to}</bdi>
-            </span>
-          )}
+          {to !== null && <span className="quiet">{rich("deliveries.to", { url: <bdi>{to}</bdi> })}</span>}
         </a>
       </td>
       <td className="answer">
         <span>{last === null ? "–" : answerText(last)}</span>
         {status === "pending" && nextAt !== null && attempts > 0 && (
-          <span className="quiet">
-            next attempt <Until at={nextAt} />
-          </span>
+          <span className="quiet">{rich("deliveries.nextAttempt", { until: <Until at={nextAt} /> })}</span>
         )}
       </td>
       <td className="end quiet">

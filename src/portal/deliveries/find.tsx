@@ -1,23 +1,24 @@
 /** The fields that find deliveries: by any id, a field of the data, the type, the error and the time. */
-import { ATTEMPT_ERRORS, causeText } from "../../domain/deliveries/attempt.ts";
+import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
+import { causeText } from "../delivery/words.ts";
 import { Clear, FindSelect, FindText, FindType } from "../parts/find.tsx";
 import { InstantField } from "../parts/instant-field.tsx";
 import { useFilters } from "../session/route.ts";
 import { NAMES } from "./search.ts";
-
-const ERRORS = ATTEMPT_ERRORS.map(
-  (error) => [error, error === "http_status" ? "a status other than 2xx" : causeText(error, null)] as const,
-);
+import { t } from "../language/text.ts";
 
 export function Find() {
+  const errors = ATTEMPT_ERRORS.map(
+    (error) => [error, error === "http_status" ? t("find.otherStatus") : causeText(error, null)] as const,
+  );
   return (
     <div className="find">
-      <FindText placeholder="Event id, your own id, or customer.id:cus_123" />
+      <FindText placeholder={t("find.eventIdYourOwnId")} />
       <FindType />
-      <FindSelect name="error" label="Last error" options={[["", "Any"], ...ERRORS]} />
+      <FindSelect name="error" label={t("find.lastError")} options={[["", t("find.any")], ...errors]} />
       <div className="period">
-        <Instant name="since" label="From" />
-        <Instant name="until" label="To" />
+        <Instant name="since" label={t("common.from")} />
+        <Instant name="until" label={t("common.to")} />
       </div>
       <Clear names={NAMES} />
     </div>

@@ -3,12 +3,12 @@ import type { Query } from "../../client/client.ts";
 import { isId } from "../../domain/id.ts";
 
 export const SHOWN = {
-  all: ["All", {}],
-  failed: ["Failed", { status: "failed" }],
-  open: ["Not delivered", { status: "failed,pending,held" }],
-  waiting: ["Waiting", { status: "pending,held" }],
-  delivered: ["Delivered", { status: "delivered" }],
-  test: ["Test events", { test: true }],
+  all: ["search.all", {}],
+  failed: ["search.failed", { status: "failed" }],
+  open: ["search.open", { status: "failed,pending,held" }],
+  waiting: ["search.waiting", { status: "pending,held" }],
+  delivered: ["search.delivered", { status: "delivered" }],
+  test: ["search.test", { test: true }],
 } as const;
 export type Shown = keyof typeof SHOWN;
 

@@ -1,14 +1,15 @@
 /** Shows one attempt and the response to it. */
 import type { Attempt } from "../../client/operations.ts";
-import { adviceOnAttempt } from "../../client/advice.ts";
+import { adviceFor } from "./advice.ts";
 import { Code, Copy } from "../parts/code.tsx";
 import { Status } from "../parts/status.tsx";
 import { At } from "../parts/time.tsx";
 import { answerText, triggerText } from "./words.ts";
+import { t, fixed } from "../language/text.ts";
 
 export function AttemptRow({ attempt, open }: { attempt: Attempt; open: boolean }) {
   const { number, outcome, duration_ms: took, started_at: at } = attempt;
-  const { owner } = adviceOnAttempt(attempt);
+  const advice = adviceFor(attempt);
   const tone = outcome === "succeeded" ? "good" : outcome === "failed" ? "bad" : "off";
   return (
     <li>
@@ -24,7 +25,7 @@ export function AttemptRow({ attempt, open }: { attempt: Attempt; open: boolean 
         <div className="stack">
           {outcome === "failed" && (
             <p className="quiet">
-              {owner.problem} {owner.fix}
+              {advice.problem} {advice.fix}
             </p>
           )}
           <AttemptAnswer attempt={attempt} />
@@ -45,26 +46,28 @@ export function AttemptAnswer({ attempt }: { attempt: Attempt }) {
   return (
     <>
       <dl className="pairs">
-        <dt>Sent to</dt>
+        <dt>{t("attempt.sentTo")}</dt>
         <dd>
-          POST <bdi>{attempt.url}</bdi> {address !== null && <span className="quiet">({address})</span>}
+          {"POST "}
+          <bdi>{attempt.url}</bdi> {address !== null && <span className="quiet">({address})</span>}
         </dd>
-        <dt>What happened</dt>
-        <dd>{attempt.detail}</dd>
-        <dt>Attempt</dt>
+        <dt>{t("attempt.whatHappened")}</dt>
+        <dd lang="en">{attempt.detail}</dd>
+        <dt>{t("attempt.attempt")}</dt>
         <dd>
-          <code>{attempt.id}</code> <Copy text={attempt.id} what="the attempt's id" />
+          <code>{attempt.id}</code> <Copy text={attempt.id} what={t("attempt.theAttemptsId")} />
         </dd>
       </dl>
-      {lines.length > 0 && <p className="label">Response headers</p>}
-      {lines.length > 0 && <Code text={lines.join("\n")} label="Response headers" copy={null} />}
-      {body !== "" && <p className="label">Response body</p>}
-      {body !== "" && <Code text={body} label="Response body" copy={null} />}
-      {isCut && <p className="quiet">Only the beginning of the body is kept.</p>}
+      {lines.length > 0 && <p className="label">{t("attempt.responseHeaders")}</p>}
+      {lines.length > 0 && <Code text={lines.join("\n")} label={t("attempt.responseHeaders")} copy={null} />}
+      {body !== "" && <p className="label">{t("attempt.responseBody")}</p>}
+      {body !== "" && <Code text={body} label={t("attempt.responseBody")} copy={null} />}
+      {isCut && <p className="quiet">{t("attempt.onlyTheBeginningOfThe")}</p>}
     </>
   );
 }
 
 export function durationText(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 1000) return t("duration.milliseconds", { count: Math.round(ms) });
+  return t("duration.seconds", { count: fixed(ms / 1000, 1) });
 }

@@ -21,35 +21,39 @@ import { Ladder } from "./ladder.tsx";
 import { headOf, ownHeadersOf } from "./request-head.ts";
 import { toneOf, wordOf } from "./words.ts";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
+import { rich } from "../language/rich.tsx";
+import { reasonFor } from "../language/api.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 /** A delivery has more only if it was replayed more than a dozen times. */
 const MOST_ATTEMPTS = 100;
 
 export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; delivery: string }) {
   const { value, fault, again } = useRead("getDelivery", { id: delivery }, id);
-  useTitle(value === undefined ? "Delivery" : `${value.type} · Delivery`);
+  useTitle(value === undefined ? t("delivery.title") : `${value.type} · ${t("delivery.title")}`);
   const { value: endpoint } = useRead("getEndpoint", { id }, id);
   const sent = useSent(value?.event ?? null);
   const attempts = useRead("listDeliveryAttempts", { id: delivery, query: { limit: MOST_ATTEMPTS } }, id).value?.data;
   if (value === undefined) {
-    if (fault?.failure === "not_found") return <Empty title="There is no such delivery" />;
+    if (fault?.failure === "not_found") return <Empty title={t("delivery.thereIsNoSuchDelivery")} />;
     return fault ? <Trouble fault={fault} again={again} /> : <Loading lines={6} />;
   }
   return (
     <>
-      <nav className="back" aria-label="Where you are">
-        <a href="#/">Endpoints</a>
-        <a href={`#/${id}`}>{endpoint === undefined ? "Endpoint" : <bdi>{shortUrl(endpoint.url)}</bdi>}</a>
+      <nav className="back" aria-label={t("common.whereYouAre")}>
+        <a href="#/">{t("common.endpoints")}</a>
+        <a href={`#/${id}`}>{endpoint === undefined ? t("common.endpoint") : <bdi>{shortUrl(endpoint.url)}</bdi>}</a>
       </nav>
       <Head delivery={value} endpoint={endpoint} sent={sent} />
       {attempts !== undefined && !value.test && <Ladder delivery={value} attempts={attempts} />}
       <div className="columns">
         <section className="stack">
-          <h2>Attempts</h2>
+          <h2>{t("common.attempts")}</h2>
           {attempts === undefined ? <Loading /> : <Attempts attempts={attempts} />}
         </section>
         <section className="stack">
-          <h2>Request</h2>
+          <h2>{t("common.request")}</h2>
           <Request delivery={value} endpoint={endpoint} attempt={attempts?.[0]} sent={sent} />
         </section>
       </div>
@@ -74,12 +78,14 @@ function Head({ delivery, endpoint, sent }: HeadProps) {
           </h1>
           <p className="quiet ids">
             <span>
-              Event <code>{event}</code> <Copy text={event} what="the event's id" />
+              {rich("delivery.eventId", { id: <code>{event}</code> })}{" "}
+              <Copy text={event} what={t("delivery.theEventsId")} />
             </span>
             <span>
-              Delivery <code>{id}</code> <Copy text={id} what="the delivery's id" />
+              {rich("delivery.deliveryId", { id: <code>{id}</code> })}{" "}
+              <Copy text={id} what={t("delivery.theDeliverysId")} />
             </span>
-            {test && <span>Test event</span>}
+            {test && <span>{t("delivery.testEvent")}</span>}
           </p>
         </div>
         <Acts delivery={delivery} disabled={endpoint?.enabled === false} sent={sent} />
@@ -96,20 +102,20 @@ function Facts({ delivery, publisherId }: { delivery: Delivery; publisherId: str
   return (
     <dl className="facts">
       <div>
-        <dt>Status</dt>
+        <dt>{t("common.status")}</dt>
         <dd>
           <Status tone={toneOf(status, attempts)}>{wordOf(status, attempts)}</Status>
         </dd>
       </div>
       <div>
-        <dt>Received</dt>
+        <dt>{t("common.received")}</dt>
         <dd>
           <At at={receivedAt} />
         </dd>
       </div>
       {publisherId !== null && (
         <div>
-          <dt>Publisher's id</dt>
+          <dt>{t("delivery.publishersId")}</dt>
           <dd>
             <code>{publisherId}</code>
           </dd>
@@ -117,7 +123,7 @@ function Facts({ delivery, publisherId }: { delivery: Delivery; publisherId: str
       )}
       {status === "pending" && nextAt !== null && (
         <div>
-          <dt>Next attempt</dt>
+          <dt>{t("delivery.nextAttempt")}</dt>
           <dd>
             <Until at={nextAt} />
           </dd>
@@ -125,8 +131,8 @@ function Facts({ delivery, publisherId }: { delivery: Delivery; publisherId: str
       )}
       {why !== undefined && (
         <div className="wide">
-          <dt>Why</dt>
-          <dd>{why.sentence}</dd>
+          <dt>{t("delivery.why")}</dt>
+          <dd>{reasonFor(why)}</dd>
         </div>
       )}
     </dl>
@@ -141,23 +147,23 @@ function Acts({ delivery, disabled, sent }: { delivery: Delivery; disabled: bool
     act.run(async () => {
       const force = status === "delivered";
       await call("replayEvent", { id: event, body: { endpoint, ...(force && { force }) } });
-      say("It is being sent again");
+      say(t("common.itIsBeingSentAgain"));
     });
   const attempt = () =>
     act.run(async () => {
       await call("attemptDelivery", { id });
-      say("An attempt is being made");
+      say(t("delivery.anAttemptIsBeingMade"));
     });
   return (
     <div className="actions">
       {mayReplay && !disabled && (status === "failed" || status === "delivered") && (
         <Button kind={status === "failed" ? "primary" : "plain"} busy={act.busy} onClick={() => unawaited(replay())}>
-          Replay
+          {t("delivery.replay")}
         </Button>
       )}
       {mayReplay && status === "pending" && delivery.attempts > 0 && (
         <Button busy={act.busy} onClick={() => unawaited(attempt())}>
-          Attempt now
+          {t("delivery.attemptNow")}
         </Button>
       )}
       <Ending delivery={delivery} sent={sent} />
@@ -177,45 +183,42 @@ function Ending({ delivery: { event, endpoint, status }, sent }: { delivery: Del
   const cancel = () =>
     act.run(async () => {
       await call("cancelEvent", { id: event, body: { endpoint } });
-      say("Cancelled");
+      say(t("delivery.cancelled"));
       close();
     });
   const erase = () =>
     act.run(async () => {
       await call("eraseEvent", { id: event });
-      say("The data was erased");
+      say(t("delivery.theDataWasErased"));
       sent.again();
       close();
     });
   if (!mayManage) return null;
   return (
     <>
-      {isOpen && <Button onClick={() => setAsking("cancel")}>Cancel</Button>}
+      {isOpen && <Button onClick={() => setAsking("cancel")}>{t("delivery.cancel")}</Button>}
       {sent.hasData && portal.endpoints === null && (
         <Button kind="danger" onClick={() => setAsking("erase")}>
-          Erase the data
+          {t("delivery.eraseTheData")}
         </Button>
       )}
-      <Question open={asking === "cancel"} close={close} title="Cancel this delivery?">
-        <p>No more attempts are made to send this event to this endpoint. Other endpoints are not affected.</p>
+      <Question open={asking === "cancel"} close={close} title={t("delivery.cancelThisDelivery")}>
+        <p>{t("delivery.noMoreAttemptsAreMade")}</p>
         {act.fault && <Trouble fault={act.fault} />}
         <div className="actions">
-          <Button onClick={close}>Keep it</Button>
+          <Button onClick={close}>{t("delivery.keepIt")}</Button>
           <Button kind="danger" className="primary" busy={act.busy} onClick={() => unawaited(cancel())}>
-            Cancel the delivery
+            {t("delivery.cancelTheDelivery")}
           </Button>
         </div>
       </Question>
-      <Question open={asking === "erase"} close={close} title="Erase the data of this event?">
-        <p>
-          The event's data and all that your receivers answered to it are removed for good, and what still waits to be
-          sent of it is cancelled, at every endpoint.
-        </p>
+      <Question open={asking === "erase"} close={close} title={t("delivery.eraseTheDataOfThis")}>
+        <p>{t("delivery.theEventsDataAndAll")}</p>
         {act.fault && <Trouble fault={act.fault} />}
         <div className="actions">
-          <Button onClick={close}>Keep it</Button>
+          <Button onClick={close}>{t("delivery.keepIt")}</Button>
           <Button kind="danger" className="primary" busy={act.busy} onClick={() => unawaited(erase())}>
-            Erase it
+            {t("delivery.eraseIt")}
           </Button>
         </div>
       </Question>
@@ -226,7 +229,7 @@ function Ending({ delivery: { event, endpoint, status }, sent }: { delivery: Del
 function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   return (
     <>
-      {attempts.length === 0 && <p className="quiet">No attempt has been made yet.</p>}
+      {attempts.length === 0 && <p className="quiet">{t("delivery.noAttemptHasBeenMade")}</p>}
       <ol className="attempts card" hidden={attempts.length === 0}>
         {attempts.map((attempt, at) => (
           <AttemptRow key={attempt.id} attempt={attempt} open={at === 0} />
@@ -269,10 +272,10 @@ function useSent(event: string | null): Sent {
   return { answer: read, hasData, publisherId, fault, again: () => setRound(round + 1) };
 }
 
-const NO_BODY: Readonly<Record<NoBody, string>> = {
-  erased: "The data of this event was erased, so the body that was sent is no longer kept.",
-  unknown_format: "This page is older than the server, and does not know the format of this body. Reload the page.",
-};
+const NO_BODY = {
+  erased: "delivery.erased",
+  unknown_format: "delivery.unknownFormat",
+} as const satisfies Readonly<Record<NoBody, WordKey>>;
 
 interface RequestProps {
   readonly delivery: Delivery;
@@ -295,7 +298,7 @@ function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }
   if (fault !== undefined) return <Trouble fault={fault} again={again} />;
   if (answer === undefined) return <Loading lines={6} />;
   const sent = sentBody(answer, endpoint?.format);
-  if (typeof sent === "string") return <p className="quiet">{NO_BODY[sent]}</p>;
+  if (typeof sent === "string") return <p className="quiet">{t(NO_BODY[sent])}</p>;
   const own = ownHeadersOf(endpoint);
   const curl = async () => {
     const secret = maySecrets ? (await call("getSecret", { id: delivery.endpoint })).signing_secret : undefined;
@@ -306,13 +309,10 @@ function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }
     <>
       {isChangedSince(endpoint, attempt) && (
         <p className="alert wait">
-          <span>
-            The endpoint was changed after this attempt. If its format or its headers are among the changes, the attempt
-            was sent with the earlier ones. Below is what is sent now.
-          </span>
+          <span>{t("delivery.theEndpointWasChangedAfter")}</span>
         </p>
       )}
-      <p className="label">Request line and main headers</p>
+      <p className="label">{t("delivery.requestLineAndMainHeaders")}</p>
       <Code
         text={headOf({
           delivery,
@@ -322,24 +322,25 @@ function Request({ delivery, endpoint, attempt, sent: { answer, fault, again } }
           header: portal.signature_header,
           isStandard: portal.standard_webhooks,
         })}
-        label="Request line and main headers"
+        label={t("delivery.requestLineAndMainHeaders")}
         copy={null}
       />
       <p className="quiet">
-        The signatures cover the body below, byte for byte. <a href={`#/${delivery.endpoint}/verify`}>Verify</a> says
-        whether one matches, and why not.
+        {rich("delivery.signaturesCover", {
+          verify: (within) => <a href={`#/${delivery.endpoint}/verify`}>{within}</a>,
+        })}
       </p>
-      <p className="label">Body, indented</p>
-      <Code text={indented(sent.body)} label="Body, indented" copy={null} isJson />
+      <p className="label">{t("delivery.bodyIndented")}</p>
+      <Code text={indented(sent.body)} label={t("delivery.bodyIndented")} copy={null} isJson />
       <div className="actions start">
-        <Copy text={sent.body} what="the body as it is sent" word="Copy the body" />
-        {endpoint !== undefined && <Copy text={curl} what="the request as a curl command" word="Copy as curl" />}
+        <Copy text={sent.body} what={t("delivery.theBodyAsItIs")} word={t("delivery.copyTheBody")} />
+        {endpoint !== undefined && (
+          <Copy text={curl} what={t("delivery.theRequestAsACurl")} word={t("delivery.copyAsCurl")} />
+        )}
       </div>
       <p className="quiet">
-        {maySecrets
-          ? "The curl command is signed with the current secret."
-          : "The curl command is not signed: this link may not read the secret."}
-        {own.length > 0 && ` Fill in the values of your own headers (${own.join(", ")}): they are not shown again.`}
+        {maySecrets ? t("delivery.curlSigned") : t("delivery.curlUnsigned")}{" "}
+        {own.length > 0 && t("delivery.ownHeaders", { names: own.join(", ") })}
       </p>
     </>
   );

@@ -3,6 +3,8 @@ import type { Attempt, Delivery } from "../../client/operations.ts";
 import { shortSpan } from "../parts/span.ts";
 import { Until } from "../parts/time.tsx";
 import { useSession } from "../session/session.ts";
+import { shortCause } from "./words.ts";
+import { t } from "../language/text.ts";
 
 type Step = "good" | "bad" | "next" | "left" | "none";
 
@@ -15,11 +17,11 @@ export function Ladder({ delivery, attempts }: { delivery: Delivery; attempts: r
   );
   const steps = Array.from({ length: delays.length + 1 }, (_, place) => stepOf(place, made.get(place), delivery));
   return (
-    <ol className="ladder" aria-label="Attempts of this round">
+    <ol className="ladder" aria-label={t("ladder.attemptsOfThisRound")}>
       {steps.map((step, place) => (
         <li key={place} className={step}>
           <i aria-hidden="true" />
-          <span className="name">{place === 0 ? "First" : `Retry ${place}`}</span>
+          <span className="name">{place === 0 ? t("ladder.first") : t("ladder.retry", { place })}</span>
           <span className="quiet">
             <Words step={step} attempt={made.get(place)} delay={delays[place - 1]} nextAt={delivery.next_attempt_at} />
           </span>
@@ -43,8 +45,8 @@ interface WordsProps {
 }
 
 function Words({ step, attempt, delay, nextAt }: WordsProps) {
-  if (step === "next") return nextAt === null ? "next" : <Until at={nextAt} />;
-  if (attempt !== undefined) return attempt.status_code ?? attempt.error?.replaceAll("_", " ") ?? attempt.outcome;
-  if (step === "left" && delay !== undefined) return `${shortSpan(delay * 1000)} later`;
-  return "not needed";
+  if (step === "next") return nextAt === null ? t("ladder.next") : <Until at={nextAt} />;
+  if (attempt !== undefined) return attempt.status_code ?? shortCause(attempt);
+  if (step === "left" && delay !== undefined) return t("ladder.later", { span: shortSpan(delay * 1000) });
+  return t("ladder.notNeeded");
 }

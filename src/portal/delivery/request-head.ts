@@ -3,6 +3,7 @@ import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
 import { formatNamed, sentOwnHeaders } from "../../domain/endpoints/body-format.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import type { SentBody } from "./envelope.ts";
+import { t } from "../language/text.ts";
 
 /** The names of the endpoint's own headers that are sent. Their values are never shown. */
 export function ownHeadersOf(endpoint: Endpoint | undefined): readonly string[] {
@@ -27,19 +28,19 @@ export function headOf({ delivery, endpoint, sent, attempt, header, isStandard }
   return [
     `POST ${url}`,
     `content-type: ${sent.contentType}`,
-    `${header}: (64 hexadecimal digits: the HMAC-SHA256 of the body)`,
+    `${header}: (${t("head.signature")})`,
     ...(hasStandard
       ? [
           `webhook-id: ${delivery.event}`,
-          "webhook-timestamp: (the second in which the attempt began)",
-          "webhook-signature: (over webhook-id, webhook-timestamp and the body)",
+          `webhook-timestamp: (${t("head.timestamp")})`,
+          `webhook-signature: (${t("head.standard")})`,
         ]
       : []),
     ...sent.headers.map(([name, value]) => `${name}: ${value}`),
     `x-webhookd-delivery: ${delivery.id}`,
-    `x-webhookd-attempt: ${attempt?.number ?? "(the number of the attempt)"}`,
+    `x-webhookd-attempt: ${attempt?.number ?? `(${t("head.number")})`}`,
     ...(delivery.sequence ? [`webhook-sequence: ${delivery.sequence}`] : []),
     ...(delivery.test ? ["x-webhookd-test: 1"] : []),
-    ...ownHeadersOf(endpoint).map((name) => `${name}: (your own value)`),
+    ...ownHeadersOf(endpoint).map((name) => `${name}: (${t("head.own")})`),
   ].join("\n");
 }

@@ -1,17 +1,17 @@
 /** Draws the attempts of an endpoint by their result, and how long they took, over an hour, a day or a week. */
 import { useState } from "react";
 import type { Statistics } from "../../client/operations.ts";
-import { counted } from "../../domain/wording.ts";
 import { durationText } from "../delivery/attempt.tsx";
 import { Choices } from "../parts/choices.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { clockText, dayText } from "../parts/time.tsx";
 import { useRead } from "../session/session.ts";
+import { t, written } from "../language/text.ts";
 
 const WINDOWS = [
-  ["1h", "1 hour"],
-  ["24h", "24 hours"],
-  ["7d", "7 days"],
+  ["1h", "activity.hour"],
+  ["24h", "activity.day"],
+  ["7d", "activity.week"],
 ] as const;
 type Window = (typeof WINDOWS)[number][0];
 type Part = Statistics["series"][number];
@@ -20,13 +20,20 @@ export function Activity({ endpoint }: { endpoint: string }) {
   const [window, setWindow] = useState<Window>("24h");
   const { value, fault, again } = useRead("getStatistics", { query: { endpoint, window } }, endpoint);
   return (
-    <section className="activity stack" aria-label="Attempts">
+    <section className="activity stack" aria-label={t("common.attempts")}>
       <div className="title">
-        <h2>Attempts</h2>
-        <Choices label="Period" all={WINDOWS} chosen={window} choose={setWindow} />
+        <h2>{t("common.attempts")}</h2>
+        <Choices
+          label={t("activity.period")}
+          all={WINDOWS.map(([one, key]) => [one, t(key)] as const)}
+          chosen={window}
+          choose={setWindow}
+        />
       </div>
       {value === undefined && (fault ? <Trouble fault={fault} again={again} /> : <Loading />)}
-      {value !== undefined && value.attempts.total === 0 && <p className="quiet">There were none in this time.</p>}
+      {value !== undefined && value.attempts.total === 0 && (
+        <p className="quiet">{t("activity.thereWereNoneInThis")}</p>
+      )}
       {value !== undefined && value.attempts.total > 0 && <Chart statistics={value} />}
     </section>
   );
@@ -37,7 +44,7 @@ const [WIDTH, BARS, LINES] = [960, 96, 64] as const;
 function Chart({ statistics }: { statistics: Statistics }) {
   const { series, attempts, duration_ms: took, step_seconds: step } = statistics;
   const [pointed, setPointed] = useState<number | null>(null);
-  const text = `${counted(attempts.succeeded, "attempt", "attempts")} succeeded, ${attempts.failed.toLocaleString("en-US")} failed`;
+  const text = t("activity.sum", { count: attempts.succeeded, failed: attempts.failed });
   const at = (x: number, width: number) =>
     Math.min(series.length - 1, Math.max(0, Math.floor((x / width) * series.length)));
   return (
@@ -57,8 +64,8 @@ function Chart({ statistics }: { statistics: Statistics }) {
         <Durations series={series} pointed={pointed} />
       </div>
       <p className="legend quiet" aria-hidden="true">
-        <i className="good" /> succeeded <i className="bad" /> failed <i className="p50" /> half took up to{" "}
-        <i className="p95" /> 95 % took up to
+        <i className="good" /> {t("activity.legend.succeeded")} <i className="bad" /> {t("activity.legend.failed")}{" "}
+        <i className="p50" /> {t("activity.legend.half")} <i className="p95" /> {t("activity.legend.most")}
       </p>
       <Table series={series} step={step} />
     </>
@@ -113,7 +120,7 @@ function Durations({ series, pointed }: DrawnProps) {
       viewBox={`0 0 ${WIDTH} ${LINES}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`Durations, up to ${durationText(most)}`}
+      aria-label={t("activity.durations", { duration: durationText(most) })}
     >
       {pointed !== null && <rect className="pointed" x={pointed * step} y={0} width={step} height={LINES} />}
       <Line name="p95" points={line(({ duration_p95_ms: p95 }) => p95)} />
@@ -137,26 +144,30 @@ function periodText({ at }: Part, step: number): string {
 
 function partText(part: Part, step: number): string {
   const { succeeded, failed, duration_p50_ms: p50, duration_p95_ms: p95 } = part;
-  return `${periodText(part, step)}: ${succeeded.toLocaleString("en-US")} succeeded, ${failed.toLocaleString("en-US")} failed${tookText(p50, p95)}.`;
+  const period = periodText(part, step);
+  return `${t("activity.part", { period, succeeded, failed })}${tookText(p50, p95)}.`;
 }
 
 function tookText(p50: number | null, p95: number | null): string {
-  return p50 === null ? "" : `; half took up to ${durationText(p50)}, 95 % up to ${durationText(p95!)}`;
+  if (p50 === null) return "";
+  return `; ${t("activity.took", { half: durationText(p50), most: durationText(p95!) })}`;
 }
+
+const COLUMNS = ["activity.time", "activity.succeeded", "activity.failed", "activity.half", "activity.most"] as const;
 
 function Table({ series, step }: { series: readonly Part[]; step: number }) {
   const [open, setOpen] = useState(false);
   const busy = series.filter(({ succeeded, failed }) => succeeded + failed > 0).toReversed();
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary className="quiet">As a table</summary>
+      <summary className="quiet">{t("activity.asATable")}</summary>
       {open && (
         <table className="numbers">
           <thead>
             <tr>
-              {["Time", "Succeeded", "Failed", "Half took up to", "95 % took up to"].map((word) => (
-                <th key={word} scope="col">
-                  {word}
+              {COLUMNS.map((key) => (
+                <th key={key} scope="col">
+                  {t(key)}
                 </th>
               ))}
             </tr>
@@ -165,8 +176,8 @@ function Table({ series, step }: { series: readonly Part[]; step: number }) {
             {busy.map((part) => (
               <tr key={part.at}>
                 <th scope="row">{periodText(part, step)}</th>
-                <td>{part.succeeded.toLocaleString("en-US")}</td>
-                <td>{part.failed.toLocaleString("en-US")}</td>
+                <td>{written(part.succeeded)}</td>
+                <td>{written(part.failed)}</td>
                 <td>{part.duration_p50_ms === null ? "–" : durationText(part.duration_p50_ms)}</td>
                 <td>{part.duration_p95_ms === null ? "–" : durationText(part.duration_p95_ms)}</td>
               </tr>

@@ -1,12 +1,12 @@
 /** Shows one endpoint: its state, its deliveries, and the actions on it. */
 import { Tabs } from "@base-ui/react/tabs";
-import { typeNotes } from "../../client/type-notes.ts";
+import { typeNotes } from "../types/notes.ts";
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { Deliveries } from "../deliveries/deliveries.tsx";
 import { Activity } from "./activity.tsx";
 import { EMPTY } from "../endpoints/draft.ts";
-import { FORMATS, ORDERINGS } from "../endpoints/sending-field.tsx";
+import { FORMATS, ORDERINGS, wordIn } from "../endpoints/sending-field.tsx";
 import { shortUrl, standingWords } from "../endpoints/standing.ts";
 import { filterText } from "../filter/reasons.ts";
 import { Copy } from "../parts/code.tsx";
@@ -24,19 +24,21 @@ import { FailureNote } from "./failure-note.tsx";
 import { HeldKey } from "./held-key.tsx";
 import { Switching } from "./switching.tsx";
 import { TestEvent } from "./test-event.tsx";
+import { t } from "../language/text.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 const TABS = ["deliveries", "replays", "verify", "secret"] as const;
 type Tab = (typeof TABS)[number];
-const WORDS: Readonly<Record<Tab, string>> = {
-  deliveries: "Deliveries",
-  replays: "Replays",
-  verify: "Verify",
-  secret: "Signing secret",
-};
+const WORDS = {
+  deliveries: "endpoint.deliveries",
+  replays: "endpoint.replays",
+  verify: "endpoint.verify",
+  secret: "endpoint.secret",
+} as const satisfies Readonly<Record<Tab, WordKey>>;
 
 export function EndpointScreen({ id, tab }: { id: string; tab: string | undefined }) {
   const { value, fault, again } = useRead("getEndpoint", { id }, id);
-  useTitle(value === undefined ? "Endpoint" : shortUrl(value.url));
+  useTitle(value === undefined ? t("common.endpoint") : shortUrl(value.url));
   if (fault?.failure === "not_found" && value === undefined) return <Gone />;
   if (value === undefined) return fault ? <Trouble fault={fault} again={again} /> : <Loading lines={6} />;
   if (fault?.failure === "not_found") return <Gone />;
@@ -54,10 +56,10 @@ export function EndpointScreen({ id, tab }: { id: string; tab: string | undefine
 
 function Gone() {
   return (
-    <Empty title="There is no such endpoint">
-      <p>It was deleted, or this link does not show it.</p>
+    <Empty title={t("endpoint.thereIsNoSuchEndpoint")}>
+      <p>{t("endpoint.itWasDeletedOrThis")}</p>
       <a className="button" href="#/">
-        See all endpoints
+        {t("common.seeAllEndpoints")}
       </a>
     </Empty>
   );
@@ -65,8 +67,8 @@ function Gone() {
 
 function Back() {
   return (
-    <nav className="back" aria-label="Where you are">
-      <a href="#/">Endpoints</a>
+    <nav className="back" aria-label={t("common.whereYouAre")}>
+      <a href="#/">{t("common.endpoints")}</a>
     </nav>
   );
 }
@@ -81,7 +83,7 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
           <h1 title={endpoint.url}>
             <bdi>{shortUrl(endpoint.url)}</bdi>
           </h1>
-          <Copy text={endpoint.url} what="the URL" word="Copy the URL" />
+          <Copy text={endpoint.url} what={t("endpoint.theUrl")} word={t("endpoint.copyTheUrl")} />
           {description !== "" && (
             <p className="quiet">
               <bdi>{description}</bdi>
@@ -92,7 +94,7 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
           {mayReplay && endpoint.damaged === null && <TestEvent endpoint={endpoint} />}
           {mayManage && (
             <a className="button" href={`#/${endpoint.id}/edit`}>
-              Edit
+              {t("endpoint.edit")}
             </a>
           )}
           {mayManage && <Switching endpoint={endpoint} />}
@@ -109,43 +111,43 @@ function Facts({ endpoint }: { endpoint: EndpointWithHealth }) {
   return (
     <dl className="facts">
       <div>
-        <dt>Now</dt>
+        <dt>{t("endpoint.now")}</dt>
         <dd className="with-status">
           <Status tone={standing.tone}>{standing.word}</Status> <span className="quiet">{standing.more}</span>
         </dd>
       </div>
       <div>
-        <dt>Last success</dt>
-        <dd>{health.last_success_at === null ? "never" : <Ago at={health.last_success_at} />}</dd>
+        <dt>{t("endpoint.lastSuccess")}</dt>
+        <dd>{health.last_success_at === null ? t("endpoint.never") : <Ago at={health.last_success_at} />}</dd>
       </div>
       <div>
-        <dt>Added</dt>
+        <dt>{t("endpoint.added")}</dt>
         <dd>
           <At at={createdAt} />
         </dd>
       </div>
       {needsPrivateKey(endpoint) && (
         <div>
-          <dt>Signatures</dt>
-          <dd>{endpoint.signatures.includes("hmac") ? "HMAC and Ed25519" : "HMAC of the body, and Ed25519"}</dd>
+          <dt>{t("common.signatures")}</dt>
+          <dd>{endpoint.signatures.includes("hmac") ? t("endpoint.both") : t("endpoint.bodyAndEd25519")}</dd>
         </div>
       )}
       <Limits endpoint={endpoint} />
       {endpoint.format !== EMPTY.format && (
         <div>
-          <dt>Format</dt>
-          <dd>{FORMATS[endpoint.format]?.[0] ?? endpoint.format}</dd>
+          <dt>{t("endpoint.format")}</dt>
+          <dd>{wordIn(FORMATS, endpoint.format)}</dd>
         </div>
       )}
       {endpoint.ordering !== EMPTY.ordering && (
         <div>
-          <dt>Order</dt>
-          <dd>{ORDERINGS[endpoint.ordering]?.[0] ?? endpoint.ordering}</dd>
+          <dt>{t("common.order")}</dt>
+          <dd>{wordIn(ORDERINGS, endpoint.ordering)}</dd>
         </div>
       )}
       {uid !== null && (
         <div>
-          <dt>Your own id</dt>
+          <dt>{t("endpoint.yourOwnId")}</dt>
           <dd>
             <code>{uid}</code>
           </dd>
@@ -154,7 +156,7 @@ function Facts({ endpoint }: { endpoint: EndpointWithHealth }) {
       <Chosen events={events} filter={filter} />
       {Object.keys(metadata).length > 0 && (
         <div className="wide">
-          <dt>Metadata</dt>
+          <dt>{t("endpoint.metadata")}</dt>
           <dd>
             <code>{JSON.stringify(metadata)}</code>
           </dd>
@@ -166,10 +168,13 @@ function Facts({ endpoint }: { endpoint: EndpointWithHealth }) {
 
 function Limits({ endpoint: { rate_per_second: rate, max_in_flight: atOnce } }: { endpoint: EndpointWithHealth }) {
   if (rate === null && atOnce === null) return null;
-  const limits = [rate !== null && `${rate} requests per second`, atOnce !== null && `${atOnce} at once`];
+  const limits = [
+    rate !== null && t("endpoint.rate", { count: rate }),
+    atOnce !== null && t("endpoint.atOnce", { number: atOnce }),
+  ];
   return (
     <div>
-      <dt>At most</dt>
+      <dt>{t("endpoint.atMost")}</dt>
       <dd>{limits.filter(Boolean).join(", ")}</dd>
     </div>
   );
@@ -181,7 +186,7 @@ function Chosen({ events, filter }: Pick<EndpointWithHealth, "events" | "filter"
   return (
     <>
       <div className="wide">
-        <dt>Events</dt>
+        <dt>{t("common.events")}</dt>
         <dd className="type-list">
           {events.map((name) => (
             <span key={name} className="with-status">
@@ -191,13 +196,13 @@ function Chosen({ events, filter }: Pick<EndpointWithHealth, "events" | "filter"
         </dd>
         {typeNotes(events, types).map((note) => (
           <dd key={note} className="quiet">
-            {note}.
+            {note}
           </dd>
         ))}
       </div>
       {filter && (
         <div className="wide">
-          <dt>Filter</dt>
+          <dt>{t("common.filter")}</dt>
           <dd>{filterText(filter) ?? <code>{JSON.stringify(filter)}</code>}</dd>
         </div>
       )}
@@ -214,10 +219,10 @@ function Parts({ endpoint, tab }: { endpoint: EndpointWithHealth; tab: Tab }) {
       value={now}
       onValueChange={(value) => go(value === "deliveries" ? endpoint.id : `${endpoint.id}/${value}`)}
     >
-      <Tabs.List className="tab-list" aria-label="About this endpoint">
+      <Tabs.List className="tab-list" aria-label={t("endpoint.aboutThisEndpoint")}>
         {shown.map((one) => (
           <Tabs.Tab key={one} value={one} className="tab">
-            {one === "secret" && needsPrivateKey(endpoint) ? "Signing keys" : WORDS[one]}
+            {one === "secret" && needsPrivateKey(endpoint) ? t("endpoint.keys") : t(WORDS[one])}
           </Tabs.Tab>
         ))}
       </Tabs.List>

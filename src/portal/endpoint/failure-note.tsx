@@ -1,11 +1,12 @@
 /** Shows the current failure of an endpoint, advice on it, and a link to replay its failed deliveries. */
 import type { Attempt, EndpointWithHealth } from "../../client/operations.ts";
 import { standingOfEndpoint } from "../../client/standing.ts";
-import { adviceOnAttempt } from "../../client/advice.ts";
-import { counted } from "../../domain/wording.ts";
 import { HEALTH_COUNT_LIMIT } from "../../domain/endpoints/endpoint.ts";
+import { adviceFor } from "../delivery/advice.ts";
+import { MARKS, rich } from "../language/rich.tsx";
 import { NewJob } from "../replay/new-job.tsx";
 import { useCan, useRead } from "../session/session.ts";
+import { t } from "../language/text.ts";
 
 export function FailureNote({ endpoint }: { endpoint: EndpointWithHealth }) {
   const { consecutive_failures: row, failed } = endpoint.health;
@@ -16,14 +17,19 @@ export function FailureNote({ endpoint }: { endpoint: EndpointWithHealth }) {
   return (
     <div className="alert warn">
       <p>
-        <strong>{failedText(failed)} failed</strong> while this endpoint was not accepting them.{" "}
-        {standingOfEndpoint(endpoint) === "working" ? "It works again" : "It was enabled again, but not tried since"}
-        {mayReplay ? ", and they can be sent again." : "."}
+        {rich("failure.wereFailed", { count: failed, atLeast: atLeast(failed), ...MARKS })}{" "}
+        {t(AFTERWARDS[standingOfEndpoint(endpoint) === "working" ? "working" : "untried"][mayReplay ? 0 : 1])}
       </p>
-      {mayReplay && <NewJob endpoint={endpoint.id} what="failed" />}
+      {mayReplay && <NewJob endpoint={endpoint.id} kind="failed" />}
     </div>
   );
 }
+
+/** Says how it went on: with the offer to replay, and without. */
+const AFTERWARDS = {
+  working: ["failure.worksReplay", "failure.works"],
+  untried: ["failure.untriedReplay", "failure.untried"],
+} as const;
 
 function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
   const { id, health } = endpoint;
@@ -31,19 +37,21 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
   const { value } = useRead("listEndpointAttempts", { id, query }, id);
   const mayReplay = useCan("replay");
   const attempt = value?.data[0];
-  const advice = attempt && adviceOnAttempt(attempt).owner;
+  const advice = attempt && adviceFor(attempt);
   return (
     <div className="alert bad" aria-live="polite">
       <div>
         <p>
-          <strong>{advice?.problem ?? "The latest attempts have failed."}</strong>{" "}
-          {health.pending > 0 ? "We keep trying." : "Nothing is waiting for another attempt."}
+          <strong>{advice?.problem ?? t("failure.latestFailed")}</strong>{" "}
+          {health.pending > 0 ? t("failure.weKeepTrying") : t("failure.nothingWaits")}
         </p>
         {advice && <p>{advice.fix}</p>}
         {attempt?.error === "redirect_not_followed" && <Target attempt={attempt} />}
-        {health.failed > 0 && <p>{failedText(health.failed)} failed permanently and can be replayed.</p>}
+        {health.failed > 0 && (
+          <p>{t("failure.permanently", { count: health.failed, atLeast: atLeast(health.failed) })}</p>
+        )}
       </div>
-      {mayReplay && health.failed > 0 && <NewJob endpoint={id} what="failed" />}
+      {mayReplay && health.failed > 0 && <NewJob endpoint={id} kind="failed" />}
     </div>
   );
 }
@@ -53,15 +61,10 @@ function Target({ attempt: { url, response_headers: headers } }: { attempt: Atte
   const location = Object.entries(headers).find(([name]) => name.toLowerCase() === "location")?.[1];
   const target = location === undefined ? null : URL.parse(location, url);
   if (target === null) return null;
-  return (
-    <p>
-      It leads to <code>{target.href}</code>
-    </p>
-  );
+  return <p>{rich("failure.leadsTo", { url: <code>{target.href}</code> })}</p>;
 }
 
 /** The daemon stops counting at the limit. */
-function failedText(failed: number): string {
-  const text = counted(failed, "delivery has", "deliveries have");
-  return failed >= HEALTH_COUNT_LIMIT ? `At least ${text}` : text;
+function atLeast(failed: number): string {
+  return failed >= HEALTH_COUNT_LIMIT ? t("failure.atLeast") : "";
 }

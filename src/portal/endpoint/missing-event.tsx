@@ -6,6 +6,8 @@ import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { useCall } from "../session/session.ts";
+import { t } from "../language/text.ts";
+import { reasonFor } from "../language/api.ts";
 
 export function MissingEvent({ endpoint }: { endpoint: string }) {
   const [named, setNamed] = useState("");
@@ -17,12 +19,12 @@ export function MissingEvent({ endpoint }: { endpoint: string }) {
       const text = named.trim();
       const found = isId("evt", text) ? null : await call("listEvents", { query: { publisher_id: text, limit: 1 } });
       const id = found === null ? text : found.data[0]?.id;
-      if (id === undefined) return setAnswer("There is no such event, or this link does not show it.");
-      setAnswer((await call("explainEvent", { id, query: { endpoint } })).sentence);
+      if (id === undefined) return setAnswer(t("missing.none"));
+      setAnswer(reasonFor(await call("explainEvent", { id, query: { endpoint } })));
     });
   return (
     <details className="field">
-      <summary>Is an event missing here?</summary>
+      <summary>{t("missing.isAnEventMissingHere")}</summary>
       <form
         className="stack"
         onSubmit={(submitted) => {
@@ -30,7 +32,7 @@ export function MissingEvent({ endpoint }: { endpoint: string }) {
           unawaited(ask());
         }}
       >
-        <label htmlFor="missing-event">Its id, or the publisher’s id for it</label>
+        <label htmlFor="missing-event">{t("missing.itsIdOrThePublishers")}</label>
         <input
           id="missing-event"
           value={named}
@@ -42,7 +44,7 @@ export function MissingEvent({ endpoint }: { endpoint: string }) {
         />
         <div className="actions start">
           <Button type="submit" busy={act.busy}>
-            Why did it not arrive?
+            {t("missing.whyDidItNotArrive")}
           </Button>
         </div>
         <div role="status">{answer !== null && <p>{answer}</p>}</div>

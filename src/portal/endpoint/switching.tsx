@@ -1,7 +1,6 @@
 /** Buttons that disable, enable and delete an endpoint. */
 import { useState } from "react";
 import type { EndpointWithHealth } from "../../client/operations.ts";
-import { counted } from "../../domain/wording.ts";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Question } from "../parts/dialog.tsx";
@@ -11,6 +10,7 @@ import { Trouble } from "../parts/states.tsx";
 import { go } from "../session/route.ts";
 import { useCall, useSession } from "../session/session.ts";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 type Asking = "disable" | "enable" | "delete" | null;
 
@@ -20,20 +20,20 @@ export function Switching({ endpoint }: { endpoint: EndpointWithHealth }) {
   return (
     <>
       {endpoint.enabled ? (
-        <Button onClick={() => setAsking("disable")}>Disable</Button>
+        <Button onClick={() => setAsking("disable")}>{t("switching.disable")}</Button>
       ) : (
-        <Button onClick={() => setAsking("enable")}>Enable</Button>
+        <Button onClick={() => setAsking("enable")}>{t("switching.enable")}</Button>
       )}
       <Button kind="danger" onClick={() => setAsking("delete")}>
-        Delete
+        {t("switching.delete")}
       </Button>
-      <Question open={asking === "disable"} close={close} title="Disable this endpoint?">
+      <Question open={asking === "disable"} close={close} title={t("switching.disableThisEndpoint")}>
         <Disable endpoint={endpoint} close={close} />
       </Question>
-      <Question open={asking === "enable"} close={close} title="Enable this endpoint?">
+      <Question open={asking === "enable"} close={close} title={t("switching.enableThisEndpoint")}>
         <Enable endpoint={endpoint} close={close} />
       </Question>
-      <Question open={asking === "delete"} close={close} title="Delete this endpoint?">
+      <Question open={asking === "delete"} close={close} title={t("switching.deleteThisEndpoint")}>
         <Delete endpoint={endpoint} close={close} />
       </Question>
     </>
@@ -51,21 +51,21 @@ function Disable({ endpoint, close }: Asked) {
   const disable = (whenDisabled: "hold" | "skip") =>
     act.run(async () => {
       await call("changeEndpoint", { id: endpoint.id, body: { enabled: false, when_disabled: whenDisabled } });
-      say("Disabled");
+      say(t("switching.disabled"));
       close();
     });
   return (
     <>
-      <p>Nothing more is sent to it until you enable it. What should happen to its events until then?</p>
-      <p>Held events wait for at most {spanText(held * 1000)}. After that they fail, and can be replayed.</p>
+      <p>{t("switching.nothingMoreIsSentTo")}</p>
+      <p>{t("switching.heldFor", { span: spanText(held * 1000) })}</p>
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
-        <Button onClick={close}>Cancel</Button>
+        <Button onClick={close}>{t("common.cancel")}</Button>
         <Button busy={act.busy} onClick={() => unawaited(disable("skip"))}>
-          Skip them
+          {t("switching.skipThem")}
         </Button>
         <Button kind="primary" busy={act.busy} onClick={() => unawaited(disable("hold"))}>
-          Hold them for later
+          {t("switching.holdThemForLater")}
         </Button>
       </div>
     </>
@@ -78,26 +78,22 @@ function Enable({ endpoint, close }: Asked) {
   const enable = (what: "release" | "cancel") =>
     act.run(async () => {
       await call("changeEndpoint", { id: endpoint.id, body: { enabled: true, ...(held > 0 && { held: what }) } });
-      say("Enabled");
+      say(t("switching.enabled"));
       close();
     });
   return (
     <>
-      <p>
-        {held === 0
-          ? "Events are sent to it again from now on."
-          : `Events are sent to it again. ${counted(held, "delivery is", "deliveries are")} held for it: send them too, slowly at first?`}
-      </p>
+      <p>{held === 0 ? t("switching.sentAgain") : t("switching.sendHeld", { count: held })}</p>
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
-        <Button onClick={close}>Cancel</Button>
+        <Button onClick={close}>{t("common.cancel")}</Button>
         {held > 0 && (
           <Button kind="danger" busy={act.busy} onClick={() => unawaited(enable("cancel"))}>
-            Enable, and cancel the held events
+            {t("switching.enableAndCancelTheHeld")}
           </Button>
         )}
         <Button kind="primary" busy={act.busy} onClick={() => unawaited(enable("release"))}>
-          {held > 0 ? "Enable, and send the held events" : "Enable"}
+          {held > 0 ? t("switching.enableAndSend") : t("switching.enable")}
         </Button>
       </div>
     </>
@@ -112,20 +108,18 @@ function Delete({ endpoint, close }: Asked) {
       await call("deleteEndpoint", { id: endpoint.id });
       close();
       go("");
-      say("The endpoint was deleted");
+      say(t("switching.theEndpointWasDeleted"));
     });
   return (
     <>
       <p>
-        Nothing more is sent to it, and its signing secret is gone.{" "}
-        {open > 0 && `${counted(open, "waiting delivery is", "waiting deliveries are")} cancelled. `}
-        To stop only for a while, disable it instead.
+        {t("switching.gone")} {open > 0 && t("switching.waiting", { count: open })} {t("switching.disableInstead")}
       </p>
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
-        <Button onClick={close}>Cancel</Button>
+        <Button onClick={close}>{t("common.cancel")}</Button>
         <Button kind="danger" className="primary" busy={act.busy} onClick={() => unawaited(remove())}>
-          Delete it
+          {t("switching.deleteIt")}
         </Button>
       </div>
     </>

@@ -1,8 +1,8 @@
 /** Sends a sample to an endpoint, and shows the result. */
 import { useState } from "react";
 import type { Attempt, Endpoint } from "../../client/operations.ts";
-import { adviceOnAttempt } from "../../client/advice.ts";
-import { AttemptAnswer } from "../delivery/attempt.tsx";
+import { adviceFor } from "../delivery/advice.ts";
+import { AttemptAnswer, durationText } from "../delivery/attempt.tsx";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Sheet } from "../parts/dialog.tsx";
@@ -11,6 +11,7 @@ import { chosenOf } from "../../domain/events/pattern.ts";
 import { NONE } from "../server/reads.ts";
 import { useCall, useRead } from "../session/session.ts";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 /** Long enough for the longest attempt, and for the daemon's own wait for it. */
 const TIMEOUT_MS = 30_000;
@@ -20,9 +21,9 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   return (
     <>
       <Button kind="primary" onClick={() => setOpen(true)}>
-        Send a test event
+        {t("test.sendATestEvent")}
       </Button>
-      <Sheet open={open} close={() => setOpen(false)} title="Send a test event">
+      <Sheet open={open} close={() => setOpen(false)} title={t("test.sendATestEvent")}>
         <Types endpoint={endpoint} close={() => setOpen(false)} />
       </Sheet>
     </>
@@ -60,11 +61,9 @@ function Sending({ endpoint, types, close }: SendingProps) {
     });
   return (
     <>
-      <p>
-        A sample is sent to this endpoint only: one attempt, signed like any other. It is not counted in statistics.
-      </p>
+      <p>{t("test.aSampleIsSentTo")}</p>
       <div className="field">
-        <label htmlFor="test-type">Event type</label>
+        <label htmlFor="test-type">{t("common.eventType")}</label>
         <select id="test-type" value={type} onChange={({ target }) => setType(target.value)}>
           {types.map((name) => (
             <option key={name}>{name}</option>
@@ -72,19 +71,19 @@ function Sending({ endpoint, types, close }: SendingProps) {
         </select>
       </div>
       <div role="status" className="stack">
-        {act.busy && <p className="alert wait">On its way to {new URL(endpoint.url).host} …</p>}
+        {act.busy && <p className="alert wait">{t("test.onItsWay", { host: new URL(endpoint.url).host })}</p>}
         {result !== null && <Came result={result} />}
       </div>
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
         {result !== null && result !== "later" && (
           <a className="button" href={`#/${endpoint.id}/${result.delivery}`}>
-            See the whole request
+            {t("test.seeTheWholeRequest")}
           </a>
         )}
-        <Button onClick={close}>Close</Button>
+        <Button onClick={close}>{t("test.close")}</Button>
         <Button kind="primary" busy={act.busy} onClick={() => unawaited(send())}>
-          {result === null ? "Send it" : "Send another"}
+          {result === null ? t("test.send") : t("test.sendAnother")}
         </Button>
       </div>
     </>
@@ -92,12 +91,7 @@ function Sending({ endpoint, types, close }: SendingProps) {
 }
 
 function Came({ result }: { result: Attempt | "later" }) {
-  if (result === "later")
-    return (
-      <p className="alert wait">
-        It was published, but nothing is being sent right now. Once it has been sent, it is listed under Test events.
-      </p>
-    );
+  if (result === "later") return <p className="alert wait">{t("test.itWasPublishedButNothing")}</p>;
   const isGood = result.outcome === "succeeded";
   return (
     <>
@@ -105,10 +99,13 @@ function Came({ result }: { result: Attempt | "later" }) {
         <p>
           <strong>
             {isGood
-              ? `It arrived: your receiver answered ${result.status_code} after ${Math.round(result.duration_ms)} ms.`
-              : adviceOnAttempt(result).owner.problem}
+              ? t("test.arrived", {
+                  status: String(result.status_code),
+                  duration: durationText(Math.round(result.duration_ms)),
+                })
+              : adviceFor(result).problem}
           </strong>{" "}
-          {!isGood && adviceOnAttempt(result).owner.fix}
+          {!isGood && adviceFor(result).fix}
         </p>
       </div>
       <AttemptAnswer attempt={result} />

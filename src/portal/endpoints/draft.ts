@@ -2,6 +2,8 @@
 import type { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
+import { wordsFor } from "../language/api.ts";
+import { capital } from "../language/text.ts";
 import { metadataPatch, metadataText } from "./metadata.ts";
 import { type FilterDraft, filterDraftOf, NO_FILTER, readingOf } from "../filter/draft.ts";
 
@@ -160,7 +162,7 @@ function headersOf(draft: Draft, before: Endpoint | null): Record<string, string
 
 /** Returns the daemon's refusal of the field at `pointer`, or of a part of it. */
 export function refusalOf(fault: ClientError | undefined, pointer: string): string | undefined {
-  const detail = fault?.faults.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))?.detail;
-  if (detail === undefined) return undefined;
-  return `${detail.charAt(0).toUpperCase()}${detail.slice(1).replace(/\.$/, "")}.`;
+  const found = fault?.faults.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));
+  if (found === undefined) return undefined;
+  return wordsFor(found.code) ?? `${capital(found.detail).replace(/\.$/, "")}.`;
 }

@@ -12,7 +12,8 @@ import { useNotice } from "../parts/notice.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Code } from "../parts/code.tsx";
 import { go } from "../session/route.ts";
-import { faultText, inTenant, useCall, useCan, useSession } from "../session/session.ts";
+import { inTenant, useCall, useCan, useSession } from "../session/session.ts";
+import { faultText } from "../language/api.ts";
 import { useTitle } from "../session/title.ts";
 import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
 import { HeadersField } from "./headers-field.tsx";
@@ -25,25 +26,22 @@ import { TypesField } from "./types-field.tsx";
 import { UrlField } from "./url-field.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 export function AddEndpoint() {
   const [added, setAdded] = useState<Added | null>(null);
   const { portal, tenant } = useSession();
   const call = useCall();
-  useTitle(added === null ? "Add an endpoint" : "The endpoint was added");
+  useTitle(added === null ? t("form.add") : t("form.added"));
   if (added !== null) return <AddedScreen added={added} />;
   const send = async (body: object) => setAdded(await call("registerEndpoint", { body }));
   return (
     <>
       <div className="title">
-        <h1>Add an endpoint</h1>
+        <h1>{t("form.add")}</h1>
       </div>
-      {portal.tenant === "*" && tenant === undefined && (
-        <p className="alert wait">
-          It will belong to the tenant “default”. To add it to another tenant, choose it above.
-        </p>
-      )}
-      <EndpointForm before={null} word="Add the endpoint" cancel="" send={send} />
+      {portal.tenant === "*" && tenant === undefined && <p className="alert wait">{t("form.itWillBelongToThe")}</p>}
+      <EndpointForm before={null} word={t("form.addTheEndpoint")} cancel="" send={send} />
     </>
   );
 }
@@ -52,20 +50,20 @@ export function EditEndpoint({ id }: { id: string }) {
   const { value, fault } = useEndpointNow(id);
   const call = useCall();
   const say = useNotice();
-  useTitle("Edit the endpoint");
+  useTitle(t("form.editTheEndpoint"));
   if (value === undefined) return fault ? <Trouble fault={fault} /> : <Loading lines={6} />;
   const send = async (body: object) => {
     await call("changeEndpoint", { id, body });
-    say("Saved");
+    say(t("form.saved"));
     // Ed25519 that was just chosen needs a public key in the receiver, and that tab shows the key.
     go("signatures" in body && needsPrivateKey(body as Pick<Endpoint, "signatures">) ? `${id}/verify` : id);
   };
   return (
     <>
       <div className="title">
-        <h1>Edit the endpoint</h1>
+        <h1>{t("form.editTheEndpoint")}</h1>
       </div>
-      <EndpointForm key={id} before={value} word="Save" cancel={id} send={send} />
+      <EndpointForm key={id} before={value} word={t("form.save")} cancel={id} send={send} />
     </>
   );
 }
@@ -156,12 +154,12 @@ function Fields({ draft, first, reading, isTried, fault, change }: FieldsProps) 
       />
       <TextField
         id="description"
-        label="Description"
+        label={t("form.description")}
         dir="auto"
         maxLength={256}
         text={draft.description}
         refusal={refused("/description")}
-        help="For you and your colleagues, so that you can tell endpoints apart."
+        help={t("form.forYouAndYourColleagues")}
         change={(description) => change({ description })}
       />
       <SignaturesField
@@ -217,7 +215,7 @@ function Ending({ act, word, cancel }: Pick<FormProps, "word" | "cancel"> & { re
           {word}
         </Button>
         <a className="button" href={`#/${cancel}`}>
-          Cancel
+          {t("common.cancel")}
         </a>
       </div>
     </>
@@ -246,28 +244,24 @@ function AddedScreen({ added: { id, tenant, signing_secret: secret, signatures }
   return (
     <div className="sheet">
       <h1 tabIndex={-1} ref={heading}>
-        The endpoint was added
+        {t("form.added")}
       </h1>
       <p>
-        Your receiver uses this signing secret to check that requests come from us. Keep it where your receiver keeps
-        its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only this once."}
+        {t("form.secret")} {maySeeAgain ? t("form.seeAgain") : t("form.shownOnce")}
       </p>
-      <Code text={secret} label="Signing secret" />
+      <Code text={secret} label={t("common.signingSecret")} />
       {needsPrivateKey({ signatures }) && (
         <>
-          <p>
-            To verify the Ed25519 signatures it needs only this public key, which is no secret. It is the same for all
-            of your endpoints.
-          </p>
+          <p>{t("form.toVerifyTheEd25519Signatures")}</p>
           <PublicKeys tenant={tenant} />
         </>
       )}
       <div className="actions start">
         <a className="button primary" href={`#/${id}`}>
-          Go to the endpoint
+          {t("form.goToTheEndpoint")}
         </a>
         <a className="button" href={`#/${id}/verify`}>
-          How to verify
+          {t("form.howToVerify")}
         </a>
       </div>
     </div>

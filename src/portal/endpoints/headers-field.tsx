@@ -1,6 +1,7 @@
 /** The field for headers that each request carries, such as one of the receiver's tokens. */
 import { Button } from "../parts/button.tsx";
 import type { HeaderDraft } from "./draft.ts";
+import { t } from "../language/text.ts";
 
 interface Props {
   readonly headers: readonly HeaderDraft[];
@@ -8,36 +9,40 @@ interface Props {
   readonly change: (headers: readonly HeaderDraft[]) => void;
 }
 
+function calledAs({ name }: HeaderDraft, at: number): string {
+  return name || t("headers.header", { number: at + 1 });
+}
+
 export function HeadersField({ headers, refusal, change }: Props) {
   const set = (at: number, header: HeaderDraft) => change(headers.with(at, header));
   return (
     <fieldset className="field">
-      <legend>Headers</legend>
-      <p className="help">Sent with every request to this endpoint. Values are stored encrypted and not shown again.</p>
+      <legend>{t("headers.headers")}</legend>
+      <p className="help">{t("headers.sentWithEveryRequestTo")}</p>
       {headers.map((header, at) => (
         <div key={at} className="header-row">
           <input
             className="code"
-            aria-label={`Name of header ${at + 1}`}
-            placeholder="X-Team"
+            aria-label={t("headers.nameOf", { number: at + 1 })}
+            placeholder={"X-Team"}
             value={header.name}
             readOnly={header.kept}
             onChange={({ target }) => set(at, { ...header, name: target.value })}
           />
           <input
             className="code"
-            aria-label={`Value of ${header.name || `header ${at + 1}`}`}
-            placeholder={header.kept ? "•••••••• (unchanged)" : "Value"}
+            aria-label={t("headers.valueOf", { header: calledAs(header, at) })}
+            placeholder={header.kept ? t("headers.unchanged") : t("headers.value")}
             autoComplete="off"
             value={header.value}
             onChange={({ target }) => set(at, { ...header, value: target.value, kept: false })}
           />
           <Button
             kind="quiet"
-            aria-label={`Remove ${header.name || `header ${at + 1}`}`}
+            aria-label={t("headers.removeOne", { header: calledAs(header, at) })}
             onClick={() => change(headers.toSpliced(at, 1))}
           >
-            Remove
+            {t("common.remove")}
           </Button>
         </div>
       ))}
@@ -47,7 +52,9 @@ export function HeadersField({ headers, refusal, change }: Props) {
         </p>
       )}
       <p>
-        <Button onClick={() => change([...headers, { name: "", value: "", kept: false }])}>Add a header</Button>
+        <Button onClick={() => change([...headers, { name: "", value: "", kept: false }])}>
+          {t("headers.addAHeader")}
+        </Button>
       </p>
     </fieldset>
   );

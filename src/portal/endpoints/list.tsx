@@ -2,7 +2,6 @@
 import { isPattern } from "../../domain/events/pattern.ts";
 import type { Query } from "../../client/client.ts";
 import type { Answers, ListedEndpoint } from "../../client/operations.ts";
-import { counted } from "../../domain/wording.ts";
 import { Clear, FindSelect, FindText, FindType, isNarrowedBy, NothingFound } from "../parts/find.tsx";
 import { type Cursors, Pages, useCursors } from "../parts/pages.tsx";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
@@ -15,23 +14,25 @@ import { useCan, useRead, useSession } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
 import { afterMessage } from "./row-changes.ts";
 import { shortUrl, STANDING_WORD, standingWords } from "./standing.ts";
+import { t } from "../language/text.ts";
+import { rich } from "../language/rich.tsx";
 
 const PAGE = 20;
 
 const NAMES = ["find", "state", "type", "sort"] as const;
-const STATES = [["", "All"], ...Object.entries(STANDING_WORD)] as const;
+const STATES = [["", "list.allStates"], ...Object.entries(STANDING_WORD)] as const;
 const SORTS = [
-  ["", "Newest first"],
-  ["failing", "Most failures first"],
-  ["host", "By host"],
-  ["last_success", "Longest without success"],
+  ["", "list.newest"],
+  ["failing", "list.mostFailures"],
+  ["host", "list.byHost"],
+  ["last_success", "list.longestWithout"],
 ] as const;
 
 export function EndpointList() {
   const { portal } = useSession();
   const [filters] = useFilters();
   const [cursors, setCursors] = useCursors();
-  useTitle("Endpoints");
+  useTitle(t("common.endpoints"));
   const mayAdd = useCan("manage") && portal.endpoints === null;
   const { value, fault, again } = useRead("listEndpoints", { query: queryOf(filters, cursors) }, null, afterMessage);
   const isNarrowed = isNarrowedBy(NAMES, filters);
@@ -40,10 +41,10 @@ export function EndpointList() {
   return (
     <>
       <div className="title">
-        <h1>Endpoints</h1>
+        <h1>{t("common.endpoints")}</h1>
         {mayAdd && (
           <a className="button primary" href="#/new">
-            Add an endpoint
+            {t("list.addAnEndpoint")}
           </a>
         )}
       </div>
@@ -51,7 +52,7 @@ export function EndpointList() {
         <Tools />
         {value === undefined && (fault === undefined ? <Loading lines={5} /> : <Trouble fault={fault} again={again} />)}
         {value !== undefined && <Summary list={value} isNarrowed={isNarrowed} />}
-        {isEmpty && <NothingFound what="endpoint" />}
+        {isEmpty && <NothingFound text={t("list.noneFits")} />}
         {value !== undefined && value.data.length > 0 && (
           <ul className="card endpoints">
             {value.data.map((endpoint) => (
@@ -60,7 +61,7 @@ export function EndpointList() {
           </ul>
         )}
         <Pages
-          words={filters.has("sort") ? ["Previous", "Next"] : ["Newer", "Older"]}
+          words={filters.has("sort") ? [t("list.previous"), t("list.next")] : undefined}
           cursors={cursors}
           set={setCursors}
           next={value?.next_cursor ?? null}
@@ -92,17 +93,16 @@ function Summary({
   list: Answers["listEndpoints"];
   isNarrowed: boolean;
 }) {
-  const all = total === undefined ? "" : total.toLocaleString("en-US");
-  const some = failing.toLocaleString("en-US");
   return (
     <p className="quiet" role="status">
-      {isNarrowed && total !== undefined && `${counted(total, "endpoint", "endpoints")} found. `}
-      {failing === 0 &&
-        !isNarrowed &&
-        total !== undefined &&
-        `${counted(total, "endpoint", "endpoints")}, none failing.`}
+      {isNarrowed && total !== undefined && t("list.found", { count: total })}{" "}
+      {failing === 0 && !isNarrowed && total !== undefined && t("list.noneFailing", { count: total })}
       {failing > 0 && (
-        <a href="#/?state=failing">{isNarrowed || all === "" ? `${some} failing` : `${some} of ${all} failing`}</a>
+        <a href="#/?state=failing">
+          {isNarrowed || total === undefined
+            ? t("list.failing", { count: failing })
+            : t("list.failingOf", { count: failing, all: total })}
+        </a>
       )}
     </p>
   );
@@ -111,10 +111,18 @@ function Summary({
 function Tools() {
   return (
     <div className="find">
-      <FindText placeholder="Part of a URL, a description or an id" />
-      <FindSelect name="state" label="State" options={STATES} />
+      <FindText placeholder={t("list.partOfAUrlA")} />
+      <FindSelect
+        name="state"
+        label={t("list.state")}
+        options={STATES.map(([value, key]) => [value, t(key)] as const)}
+      />
       <FindType />
-      <FindSelect name="sort" label="Order" options={SORTS} />
+      <FindSelect
+        name="sort"
+        label={t("common.order")}
+        options={SORTS.map(([value, key]) => [value, t(key)] as const)}
+      />
       <Clear names={NAMES} />
     </div>
   );
@@ -122,11 +130,11 @@ function Tools() {
 
 function NoEndpoints({ mayAdd }: { mayAdd: boolean }) {
   return (
-    <Empty title="No endpoints yet">
-      <p>An endpoint is a URL of yours. When something you chose happens, we send it there.</p>
+    <Empty title={t("list.noEndpointsYet")}>
+      <p>{t("list.anEndpointIsAUrl")}</p>
       {mayAdd && (
         <a className="button primary" href="#/new">
-          Add an endpoint
+          {t("list.addAnEndpoint")}
         </a>
       )}
     </Empty>
@@ -143,7 +151,7 @@ function Row({ endpoint }: { endpoint: ListedEndpoint }) {
   const events =
     endpoint.events.length === 1 || patterns.length > 0
       ? endpoint.events.join(", ")
-      : counted(endpoint.events.length, "event type", "event types");
+      : t("list.types", { count: endpoint.events.length });
   return (
     <li>
       <a className="who" href={`#/${endpoint.id}`}>
@@ -151,14 +159,14 @@ function Row({ endpoint }: { endpoint: ListedEndpoint }) {
         <span className="quiet">
           {portal.tenant === "*" && tenant === undefined && `${endpoint.tenant} · `}
           <bdi>{endpoint.description === "" ? events : endpoint.description}</bdi>
-          {isLeaving && " · receives a deprecated event type"}
+          {isLeaving && ` · ${t("list.deprecated")}`}
         </span>
       </a>
       <div className="standing">
         {standing && <Status tone={standing.tone}>{standing.word}</Status>}
         <span className="quiet">
           {health &&
-            (health.last_success_at === null ? "never succeeded" : <LastSuccess at={health.last_success_at} />)}
+            (health.last_success_at === null ? t("list.neverSucceeded") : <LastSuccess at={health.last_success_at} />)}
         </span>
       </div>
       <div className="day">
@@ -171,9 +179,5 @@ function Row({ endpoint }: { endpoint: ListedEndpoint }) {
 }
 
 function LastSuccess({ at }: { at: string }) {
-  return (
-    <>
-      succeeded <Ago at={at} />
-    </>
-  );
+  return rich("list.succeeded", { ago: <Ago at={at} /> });
 }

@@ -1,5 +1,8 @@
 /** The metadata of an endpoint while a person types it: the text of a JSON object. */
 import { hasNull, isRecord, type JsonRecord, patchTo } from "../../domain/json/merge-patch.ts";
+import { t } from "../language/text.ts";
+
+export const METADATA_EXAMPLE = '{"team": "billing"}';
 
 export function metadataText(metadata: JsonRecord): string {
   return Object.keys(metadata).length === 0 ? "" : JSON.stringify(metadata, null, 2);
@@ -8,9 +11,9 @@ export function metadataText(metadata: JsonRecord): string {
 /** Returns the mistake in the text, or undefined. */
 export function metadataFault(text: string): string | undefined {
   const value = valueOf(text);
-  if (value === undefined) return "This is not JSON. Check the quotes, commas and brackets.";
-  if (!isRecord(value)) return 'This must be a JSON object, such as {"team": "billing"}.';
-  return hasNull(value) ? "A member cannot be null here. Leave it out instead." : undefined;
+  if (value === undefined) return t("metadata.notJson");
+  if (!isRecord(value)) return t("metadata.notObject", { example: METADATA_EXAMPLE });
+  return hasNull(value) ? t("metadata.null") : undefined;
 }
 
 /** Returns the merge patch that turns `before` into the text, which has no fault. */

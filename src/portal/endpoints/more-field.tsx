@@ -2,7 +2,10 @@
 import { type ComponentProps, useState } from "react";
 import { useSession } from "../session/session.ts";
 import type { Draft } from "./draft.ts";
+import { METADATA_EXAMPLE } from "./metadata.ts";
 import { TextField } from "./text-field.tsx";
+import { t } from "../language/text.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 type Line = "rate" | "atOnce" | "uid";
 type More = Pick<Draft, Line | "metadata">;
@@ -15,7 +18,9 @@ interface Props {
   readonly change: (part: Partial<More>) => void;
 }
 
-interface Field extends Pick<ComponentProps<typeof TextField>, "id" | "label" | "help" | "inputMode" | "maxLength"> {
+interface Field extends Pick<ComponentProps<typeof TextField>, "id" | "inputMode" | "maxLength"> {
+  readonly label: WordKey;
+  readonly help: WordKey;
   readonly part: Line;
   /** The name of the field in the API. */
   readonly name: Named;
@@ -28,25 +33,25 @@ const FIELDS: readonly Field[] = [
     part: "rate",
     name: "rate_per_second",
     id: "rate",
-    label: "Requests per second",
+    label: "more.rate",
     inputMode: "decimal",
-    help: "At most this many requests start in a second. Without a number there is no limit.",
+    help: "more.rateHelp",
   },
   {
     part: "atOnce",
     name: "max_in_flight",
     id: "at-once",
-    label: "Requests at once",
+    label: "more.atOnce",
     inputMode: "numeric",
-    help: "At most this many requests wait for your answer at a time. Without a number, it depends on how fast your receiver answers.",
+    help: "more.atOnceHelp",
   },
   {
     part: "uid",
     name: "uid",
     id: "uid",
-    label: "Your own id",
+    label: "more.uid",
     maxLength: 64,
-    help: "Your programs can use it in place of our id. No two of your endpoints can have the same.",
+    help: "more.uidHelp",
     isOfAll: true,
   },
 ];
@@ -58,16 +63,17 @@ export function MoreField({ draft, refused, change }: Props) {
   const isWrong = wrong !== undefined || FIELDS.some(({ name }) => refused(name) !== undefined);
   return (
     <details className="field" open={isOpen || isWrong} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>Limits, an id of your own, metadata</summary>
+      <summary>{t("more.limitsAnIdOfYour")}</summary>
       <div className="stack">
-        {FIELDS.map(({ part, name, help, isOfAll = false, ...field }) => (
+        {FIELDS.map(({ part, name, label, help, isOfAll = false, ...field }) => (
           <TextField
             key={part}
             {...field}
+            label={t(label)}
             readOnly={isOfAll && isForSome}
             text={draft[part]}
             refusal={refused(name)}
-            help={isOfAll && isForSome ? "This link is for some endpoints only, so it cannot change this." : help}
+            help={isOfAll && isForSome ? t("more.forSome") : t(help)}
             change={(text) => change({ [part]: text })}
           />
         ))}
@@ -87,19 +93,19 @@ function MetadataField({ text, wrong, change }: MetadataProps) {
   return (
     <div className="field">
       <label htmlFor="metadata">
-        Metadata <span className="quiet">(optional)</span>
+        {t("more.metadata")} <span className="quiet">{t("common.optional")}</span>
       </label>
       <textarea
         id="metadata"
         spellCheck={false}
-        placeholder='{"team": "billing"}'
+        placeholder={METADATA_EXAMPLE}
         value={text}
         aria-invalid={wrong !== undefined}
         aria-describedby="metadata-help"
         onChange={({ target }) => change(target.value)}
       />
       <p id="metadata-help" className={wrong ? "help wrong" : "help"}>
-        {wrong ?? "A JSON object for your own use. It is kept with the endpoint, and is not sent."}
+        {wrong ?? t("more.metadataHelp")}
       </p>
     </div>
   );

@@ -1,6 +1,8 @@
 /** The settings that say how events are sent: the format of the body, and their order. */
 import { useState } from "react";
 import { EMPTY, type Draft } from "./draft.ts";
+import { t } from "../language/text.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 type Sending = Pick<Draft, "format" | "ordering" | "afterFailure">;
 
@@ -12,33 +14,29 @@ interface Props {
 }
 
 export const FORMATS = {
-  envelope: ["Usual body", "The event's id, type and time, with its data in “data”."],
-  cloudevents: ["CloudEvents, structured", "A CloudEvent 1.0: one JSON object with the attributes and the data."],
-  cloudevents_binary: ["CloudEvents, binary", "The data alone as the body. The attributes are in the ce-… headers."],
-  data: ["Data alone", "Only the event's data, without its id, type and time."],
-} as const satisfies Readonly<Record<Sending["format"], readonly [string, string]>>;
+  envelope: ["sending.envelope", "sending.envelopeHelp"],
+  cloudevents: ["sending.cloudevents", "sending.cloudeventsHelp"],
+  cloudevents_binary: ["sending.binary", "sending.binaryHelp"],
+  data: ["sending.data", "sending.dataHelp"],
+} as const satisfies Readonly<Record<Sending["format"], readonly [WordKey, WordKey]>>;
 
 export const ORDERINGS = {
-  none: [
-    "As fast as possible",
-    "An event does not wait for another one, so a later event can arrive before an earlier one.",
-  ],
-  by_key: [
-    "In order, by key",
-    "Events about the same object arrive one after another. While one is retried, later ones about it wait. It applies to events from now on that come with an ordering key.",
-  ],
-} as const satisfies Readonly<Record<Sending["ordering"], readonly [string, string]>>;
+  none: ["sending.unordered", "sending.unorderedHelp"],
+  by_key: ["sending.byKey", "sending.byKeyHelp"],
+} as const satisfies Readonly<Record<Sending["ordering"], readonly [WordKey, WordKey]>>;
 
 const AFTER_FAILURE = {
-  continue: [
-    "Go on with the next one",
-    "The event that failed can be replayed later, and then arrives after newer ones.",
-  ],
-  hold: [
-    "Hold the later ones",
-    "Nothing more about the same object is sent until you replay the event that failed, or cancel it.",
-  ],
-} as const satisfies Readonly<Record<Sending["afterFailure"], readonly [string, string]>>;
+  continue: ["sending.continue", "sending.continueHelp"],
+  hold: ["sending.hold", "sending.holdHelp"],
+} as const satisfies Readonly<Record<Sending["afterFailure"], readonly [WordKey, WordKey]>>;
+
+/** A newer daemon may have a value that this page does not know. */
+export function wordIn<Value extends string>(
+  all: Readonly<Record<Value, readonly [word: WordKey, help: WordKey]>>,
+  value: Value,
+): string {
+  return value in all ? t(all[value][0]) : value;
+}
 
 export function SendingField({ draft, refused, change }: Props) {
   const { format, ordering, afterFailure } = draft;
@@ -48,11 +46,11 @@ export function SendingField({ draft, refused, change }: Props) {
   const isWrong = [refused("format"), refused("ordering"), refused("after_failure")].some(Boolean);
   return (
     <details className="field" open={isOpen || isWrong} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>Format of the body, order of events</summary>
+      <summary>{t("sending.formatOfTheBodyOrder")}</summary>
       <div className="stack">
         <Chosen
           id="format"
-          label="Format of the body"
+          label={t("sending.formatOfTheBody")}
           all={FORMATS}
           chosen={format}
           refusal={refused("format")}
@@ -60,7 +58,7 @@ export function SendingField({ draft, refused, change }: Props) {
         />
         <Chosen
           id="ordering"
-          label="Order of events"
+          label={t("sending.orderOfEvents")}
           all={ORDERINGS}
           chosen={ordering}
           refusal={refused("ordering")}
@@ -69,7 +67,7 @@ export function SendingField({ draft, refused, change }: Props) {
         {ordering === "by_key" && (
           <Chosen
             id="after-failure"
-            label="If an event has failed for good"
+            label={t("sending.ifAnEventHasFailed")}
             all={AFTER_FAILURE}
             chosen={afterFailure}
             refusal={refused("after_failure")}
@@ -84,7 +82,7 @@ export function SendingField({ draft, refused, change }: Props) {
 interface ChosenProps<Value extends string> {
   readonly id: string;
   readonly label: string;
-  readonly all: Readonly<Record<Value, readonly [word: string, help: string]>>;
+  readonly all: Readonly<Record<Value, readonly [word: WordKey, help: WordKey]>>;
   readonly chosen: Value;
   readonly refusal: string | undefined;
   readonly change: (value: Value) => void;
@@ -103,13 +101,12 @@ function Chosen<Value extends string>({ id, label, all, chosen, refusal, change 
       >
         {(Object.keys(all) as Value[]).map((value) => (
           <option key={value} value={value}>
-            {all[value][0]}
+            {wordIn(all, value)}
           </option>
         ))}
       </select>
       <p id={`${id}-help`} className={refusal ? "help wrong" : "help"}>
-        {/* A newer daemon may have a value that this page does not know. */}
-        {refusal ?? all[chosen]?.[1]}
+        {refusal ?? (chosen in all && t(all[chosen][1]))}
       </p>
     </div>
   );

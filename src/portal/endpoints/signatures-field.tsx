@@ -1,7 +1,9 @@
 /** The field for the signatures of an endpoint: HMAC always, Ed25519 in addition. */
+import { MARKS, rich } from "../language/rich.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
 import { useSession } from "../session/session.ts";
 import { Choice } from "./choice.tsx";
+import { t } from "../language/text.ts";
 
 interface Props {
   readonly ed25519: boolean;
@@ -15,18 +17,17 @@ export function SignaturesField({ ed25519, tenant, refusal, change }: Props) {
   const { signature_header: header } = useSession().portal;
   return (
     <fieldset className="field" aria-describedby={refusal && "signatures-wrong"}>
-      <legend>Signatures</legend>
-      <p className="help">They show your receiver that a request comes from us. Every request has the first one.</p>
+      <legend>{t("common.signatures")}</legend>
+      <p className="help">{t("signatures.theyShowYourReceiverThat")}</p>
       <ul className="types card">
-        <Choice id="signature-hmac" name="HMAC, with the signing secret" on>
+        <Choice id="signature-hmac" name={t("signatures.hmacName")} on>
           <p id="signature-hmac-says" className="quiet">
-            In the header <code>{header}</code>. Your receiver needs the secret.
+            {rich("signatures.hmac", { header: <code>{header}</code> })}
           </p>
         </Choice>
-        <Choice id="signature-ed25519" name="Ed25519, with a public key" on={ed25519} toggle={change}>
+        <Choice id="signature-ed25519" name={t("signatures.ed25519Name")} on={ed25519} toggle={change}>
           <p id="signature-ed25519-says" className="quiet">
-            In addition: the entry <code>v1a,…</code> in <code>webhook-signature</code>. Your receiver needs only a
-            public key, with which nobody can make a signature. So it is nothing to keep secret.
+            {rich("signatures.ed25519", MARKS)}
           </p>
           {ed25519 && <PublicKeys tenant={tenant} />}
         </Choice>

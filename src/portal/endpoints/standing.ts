@@ -2,19 +2,20 @@
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { standingOfEndpoint } from "../../client/standing.ts";
 import type { Standing } from "../../domain/endpoints/standing.ts";
-import { counted } from "../../domain/wording.ts";
 import type { Tone } from "../parts/status.tsx";
+import { t } from "../language/text.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 /** In the order in which they are offered to choose from. */
-export const STANDING_WORD: Readonly<Record<Standing, string>> = {
-  failing: "Failing",
-  retrying: "Retrying",
-  working: "Working",
-  new: "New",
-  untried: "Untried",
-  disabled: "Disabled",
-  damaged: "Damaged",
-};
+export const STANDING_WORD = {
+  failing: "standing.failing",
+  retrying: "standing.retrying",
+  working: "standing.working",
+  new: "standing.new",
+  untried: "standing.untried",
+  disabled: "standing.disabled",
+  damaged: "standing.damaged",
+} as const satisfies Readonly<Record<Standing, WordKey>>;
 
 export interface StandingWords {
   readonly tone: Tone;
@@ -24,44 +25,38 @@ export interface StandingWords {
 }
 
 export function standingWords(endpoint: EndpointWithHealth): StandingWords {
-  const { disabled_reason: reason, health } = endpoint;
-  const row = counted(health.consecutive_failures, "attempt has", "attempts in a row have");
   const standing = standingOfEndpoint(endpoint);
-  const word = STANDING_WORD[standing];
+  const word = t(STANDING_WORD[standing]);
   switch (standing) {
     case "damaged":
-      return { tone: "bad", word, more: "Some of its settings must be entered again." };
+      return { tone: "bad", word, more: t("standing.damagedMore") };
     case "disabled":
-      return {
-        tone: "off",
-        word,
-        more: [WHY[reason ?? "asked"], heldText(health.held)].filter(Boolean).join(" "),
-      };
+      return { tone: "off", word, more: disabledText(endpoint) };
     case "failing":
-      return { tone: "bad", word, more: `${row} failed.` };
+      return { tone: "bad", word, more: rowText(endpoint) };
     case "retrying":
-      return { tone: "warn", word, more: `${row} failed.` };
+      return { tone: "warn", word, more: rowText(endpoint) };
     case "new":
-      return { tone: "wait", word, more: "No event has been sent to it yet. Test events do not count." };
+      return { tone: "wait", word, more: t("standing.newMore") };
     case "untried":
       return {
         tone: "wait",
         word,
-        more: "Its latest attempt failed, and none has been made since it was enabled again.",
+        more: t("standing.untriedMore"),
       };
     case "working":
       return { tone: "good", word, more: "" };
   }
 }
 
-const WHY = {
-  gone: "The receiver answered 410 (gone).",
-  failing: "Nothing had arrived for a long time.",
-  asked: "",
-} as const;
+function rowText({ health }: EndpointWithHealth): string {
+  return t("standing.row", { count: health.consecutive_failures });
+}
 
-function heldText(held: number): string {
-  return held === 0 ? "" : `${counted(held, "event is", "events are")} held for it.`;
+function disabledText({ disabled_reason: reason, health: { held } }: EndpointWithHealth): string {
+  const why = reason === "gone" ? t("standing.gone") : reason === "failing" ? t("standing.disabledFailing") : "";
+  const waiting = held === 0 ? "" : t("standing.held", { count: held });
+  return [why, waiting].filter(Boolean).join(" ");
 }
 
 /** Returns the host and path, which are enough to distinguish endpoints, with letters instead of their escapes. */

@@ -1,5 +1,6 @@
 /** A field of one line that may stay empty. */
 import type { InputHTMLAttributes, ReactNode } from "react";
+import { t } from "../language/text.ts";
 
 interface Props extends Pick<
   InputHTMLAttributes<HTMLInputElement>,
@@ -18,7 +19,7 @@ export function TextField({ id, label, text, refusal, help, change, ...rest }: P
   return (
     <div className="field">
       <label htmlFor={id}>
-        {label} <span className="quiet">(optional)</span>
+        {label} <span className="quiet">{t("common.optional")}</span>
       </label>
       <input
         {...rest}

@@ -1,12 +1,14 @@
 /** The field for the event types of an endpoint: each type with its description and a sample. */
 import type { EventType } from "../../client/operations.ts";
-import { isPattern, matches, takenIn } from "../../domain/events/pattern.ts";
+import { isPattern, matches } from "../../domain/events/pattern.ts";
 import { Code } from "../parts/code.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Deprecated } from "../parts/status.tsx";
 import { NONE } from "../server/reads.ts";
 import { useRead } from "../session/session.ts";
+import { lifeText, patternNote } from "../types/notes.ts";
 import { Choice } from "./choice.tsx";
+import { t } from "../language/text.ts";
 
 interface Props {
   readonly chosen: readonly string[];
@@ -24,11 +26,11 @@ export function TypesField({ chosen, refusal, change }: Props) {
   const hasAll = all.every((name) => chosen.includes(name));
   return (
     <fieldset className="field" aria-describedby={refusal && "types-wrong"}>
-      <legend>Events</legend>
+      <legend>{t("common.events")}</legend>
       <p className="help">
-        Only events of the types that you choose are sent here.{" "}
+        {t("types.onlyChosen")}{" "}
         <button type="button" className="as-link" onClick={() => change(hasAll ? [] : all)}>
-          {hasAll ? "Choose none" : "Choose all"}
+          {hasAll ? t("types.chooseNone") : t("types.chooseAll")}
         </button>
       </p>
       <ul className="types card">
@@ -37,7 +39,7 @@ export function TypesField({ chosen, refusal, change }: Props) {
         ))}
       </ul>
       <details open={chosen.some(isPattern)}>
-        <summary>Also receive types that are added later</summary>
+        <summary>{t("types.alsoReceiveTypesThatAre")}</summary>
         <ul className="types card">
           {patternsOf(all, chosen).map((name) => (
             <Choice
@@ -48,8 +50,8 @@ export function TypesField({ chosen, refusal, change }: Props) {
               toggle={(on) => toggle(name, on)}
             >
               <p id={`type-${name}-says`} className="quiet">
-                {name === "*" ? "Every event type" : `Every type that begins with ${name.slice(0, -1)}`}, also those
-                added later. It {takenIn(name, all)}.
+                {name === "*" ? t("types.every") : t("types.beginsWith", { prefix: name.slice(0, -1) })}{" "}
+                {patternNote(t("types.it"), name, all)}
               </p>
             </Choice>
           ))}
@@ -89,14 +91,12 @@ function Type({ type, chosen, toggle }: TypeProps) {
   return (
     <Choice id={`type-${name}`} name={shown} on={chosen.includes(name)} toggle={(on) => toggle(name, on)}>
       <p id={`type-${name}-says`} className="quiet" dir="auto">
-        {description} {pattern && <>Received through {pattern}.</>}
+        {description} {pattern && t("types.through", { pattern })}
       </p>
       <Life type={type} />
       <details>
-        <summary className="quiet">
-          {source === "specified" ? "What its data looks like" : "A sample of its data"}
-        </summary>
-        <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} />
+        <summary className="quiet">{source === "specified" ? t("types.looksLike") : t("types.sample")}</summary>
+        <Code text={JSON.stringify(sample, null, 2)} label={t("types.sampleOf", { name })} />
       </details>
     </Choice>
   );
@@ -105,12 +105,9 @@ function Type({ type, chosen, toggle }: TypeProps) {
 /** Tells people that a type is deprecated or archived. */
 function Life({ type: { archived, deprecated_at: since, sunset_at: until } }: { type: EventType }) {
   if (!archived && since === null) return null;
-  const day = (instant: string) => instant.slice(0, 10);
   return (
     <p className="quiet">
-      {since !== null && <>Deprecated since {day(since)}. </>}
-      {until !== null && <>Its events are expected to end on {day(until)}. </>}
-      {archived && <>Archived: once you remove it here, you cannot choose it again.</>}
+      {lifeText(since, until)} {archived && t("types.archivedHere")}
     </p>
   );
 }

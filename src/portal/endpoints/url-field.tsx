@@ -6,6 +6,7 @@ import { after } from "../server/clock.ts";
 import { inTenant, useSession } from "../session/session.ts";
 import { refusalOf } from "./draft.ts";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 interface Props {
   readonly url: string;
@@ -22,7 +23,7 @@ export function UrlField({ url, before, refusal, change }: Props) {
   const wrong = judged?.refusal ?? (judged?.good ? undefined : refusal);
   return (
     <div className="field">
-      <label htmlFor="url">URL</label>
+      <label htmlFor="url">{t("url.url")}</label>
       <input
         id="url"
         className="code"
@@ -31,7 +32,7 @@ export function UrlField({ url, before, refusal, change }: Props) {
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
-        placeholder="https://example.com/webhooks"
+        placeholder={"https://example.com/webhooks"}
         value={url}
         required
         aria-invalid={wrong !== undefined}
@@ -39,10 +40,7 @@ export function UrlField({ url, before, refusal, change }: Props) {
         onChange={({ target }) => change(target.value)}
       />
       <p id="url-help" role="status" className={`help ${wrong ? "wrong" : judged?.good ? "right" : ""}`}>
-        {wrong ??
-          (judged?.good
-            ? "The address looks right. A test event shows if it can be reached."
-            : "Events are sent here, as POST requests with JSON.")}
+        {wrong ?? (judged?.good ? t("url.looksRight") : t("url.help"))}
       </p>
     </div>
   );

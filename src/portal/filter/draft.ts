@@ -1,6 +1,7 @@
 /** A filter while a person fills it in: as rows or as JSON. */
 import { type Filter, type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import { BLANK, isUnfinished, type Join, operandOf, read, type Row, write } from "./rows.ts";
+import { t } from "../language/text.ts";
 
 export interface FilterDraft {
   /** `none` takes every event. */
@@ -49,7 +50,7 @@ function readJson(text: string): FilterReading {
   try {
     return parsed(JSON.parse(text), []);
   } catch {
-    const detail = "This is not JSON yet. Check the quotes, commas and brackets.";
+    const detail = t("filter.notJson");
     const fault = { row: null, pointer: "", text: detail, isMissing: false };
     return { filter: undefined, faults: [fault], pointers: [] };
   }
@@ -57,8 +58,8 @@ function readJson(text: string): FilterReading {
 
 function readRows({ rows, join }: FilterDraft): FilterReading {
   const own = rows.map((row, at): FilterFault | null => {
-    if (row.path.length === 0) return { row: at, pointer: "", text: "Choose a field.", isMissing: true };
-    if (isUnfinished(row)) return { row: at, pointer: "", text: "Type a value.", isMissing: true };
+    if (row.path.length === 0) return { row: at, pointer: "", text: t("filter.chooseField"), isMissing: true };
+    if (isUnfinished(row)) return { row: at, pointer: "", text: t("filter.typeValue"), isMissing: true };
     const value = operandOf(row);
     return "fault" in value ? { row: at, pointer: "", text: value.fault, isMissing: false } : null;
   });
@@ -84,7 +85,7 @@ function parsed(document: unknown, pointers: FilterReading["pointers"]): FilterR
 /** `detail` is the end of a sentence that begins with what is at the pointer. */
 export function faultAt(pointer: string, detail: string, pointers: FilterReading["pointers"]): FilterFault {
   const row = pointers.findIndex((own) => own !== undefined && isWithin(pointer, own));
-  const text = pointer === "" ? `The filter ${detail}` : detail;
+  const text = pointer === "" ? t("filter.theFilter", { detail }) : detail;
   return { row: row < 0 ? null : row, pointer, text: /[.?]$/.test(text) ? text : `${text}.`, isMissing: false };
 }
 

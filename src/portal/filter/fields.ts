@@ -3,6 +3,7 @@ import type { EventSummary, EventType } from "../../client/operations.ts";
 import { isAmount } from "../../domain/events/filter/filter.ts";
 import type { Kind } from "./operators.ts";
 import { pointerOf } from "./rows.ts";
+import { t } from "../language/text.ts";
 
 export interface Field {
   readonly path: readonly string[];
@@ -40,7 +41,7 @@ export function fieldsOf(types: Types, events: readonly Pick<EventSummary, "data
 
 function typeField(types: Types): Field {
   const examples = types.map(({ name }) => name);
-  return { path: ["type"], pointer: "/type", name: "Event type", kind: "text", examples };
+  return { path: ["type"], pointer: "/type", name: t("common.eventType"), kind: "text", examples };
 }
 
 function fieldOf({ path, kinds, examples }: Seen): Field {

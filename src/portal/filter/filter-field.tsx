@@ -10,6 +10,8 @@ import { fieldsOf } from "./fields.ts";
 import { RowFields } from "./row-fields.tsx";
 import { BLANK, type Join, type Row } from "./rows.ts";
 import { Trial, useEvents } from "./trial.tsx";
+import { t } from "../language/text.ts";
+import { rich } from "../language/rich.tsx";
 
 interface Props {
   readonly draft: FilterDraft;
@@ -24,8 +26,8 @@ interface Props {
 }
 
 const WHICH = [
-  ["all", "All of them"],
-  ["some", "Only some"],
+  ["all", "filter.all"],
+  ["some", "filter.some"],
 ] as const;
 
 export function FilterField({ draft, reading, faults, events, endpoint, change }: Props) {
@@ -37,9 +39,14 @@ export function FilterField({ draft, reading, faults, events, endpoint, change }
   };
   return (
     <fieldset className="field filter">
-      <legend>Which of these events</legend>
-      <Choices label="Which of these events" all={WHICH} chosen={isOn ? "some" : "all"} choose={show} />
-      {!isOn && <p className="help">Every event of the types that you chose is sent here.</p>}
+      <legend>{t("filter.whichOfTheseEvents")}</legend>
+      <Choices
+        label={t("filter.whichOfTheseEvents")}
+        all={WHICH.map(([one, key]) => [one, t(key)] as const)}
+        chosen={isOn ? "some" : "all"}
+        choose={show}
+      />
+      {!isOn && <p className="help">{t("filter.everyEventOfTheTypes")}</p>}
       {isOn && <Conditions {...{ draft, reading, faults, events, endpoint, change }} />}
       {general.map(({ pointer, text }) => (
         <p key={pointer + text} className="help wrong">
@@ -113,15 +120,15 @@ function RowList({ draft: { rows, join }, faults, fields, change }: RowListProps
         ))}
       </ol>
       <div className="actions start">
-        <Button onClick={() => change({ rows: [...rows, BLANK] })}>Add a condition</Button>
+        <Button onClick={() => change({ rows: [...rows, BLANK] })}>{t("filter.addACondition")}</Button>
         {rows.length > 1 && (
           <select
-            aria-label="How many conditions must hold"
+            aria-label={t("filter.howManyConditionsMustHold")}
             value={join}
             onChange={({ target }) => change({ join: target.value as Join })}
           >
-            <option value="all">All of these must hold</option>
-            <option value="any">One of these must hold</option>
+            <option value="all">{t("filter.allOfTheseMustHold")}</option>
+            <option value="any">{t("filter.oneOfTheseMustHold")}</option>
           </select>
         )}
       </div>
@@ -140,7 +147,7 @@ interface JsonProps {
 function Json({ text, isWrong, change }: JsonProps) {
   return (
     <div className="field">
-      <label htmlFor="filter">Filter</label>
+      <label htmlFor="filter">{t("common.filter")}</label>
       <textarea
         id="filter"
         dir="ltr"
@@ -152,7 +159,7 @@ function Json({ text, isWrong, change }: JsonProps) {
         onChange={({ target }) => change(target.value)}
       />
       <p id="filter-help" className="help">
-        JSON that looks like the event. For amounts above 1,000 in euros: <code>{EXAMPLE}</code>
+        {rich("filter.jsonHelp", { example: <code>{EXAMPLE}</code> })}
       </p>
     </div>
   );
@@ -164,7 +171,7 @@ function Switch({ draft, change }: Pick<Props, "draft" | "change">) {
     return (
       <p className="help">
         <button type="button" className="as-link" onClick={() => change(asJson(draft))}>
-          Write it as JSON
+          {t("filter.writeItAsJson")}
         </button>
       </p>
     );
@@ -172,10 +179,10 @@ function Switch({ draft, change }: Pick<Props, "draft" | "change">) {
   return (
     <p className="help">
       {rows === null ? (
-        "This filter says more than a list of conditions can, so it is shown as JSON."
+        t("filter.saysMore")
       ) : (
         <button type="button" className="as-link" onClick={() => change(rows)}>
-          Show it as conditions
+          {t("filter.showItAsConditions")}
         </button>
       )}
     </p>

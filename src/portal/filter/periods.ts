@@ -1,6 +1,11 @@
 /** The events that a filter is tried on, by the reader's calendar. */
 
-export const PERIODS = { newest: "the newest events", today: "today", yesterday: "yesterday", week: "the last 7 days" };
+export const PERIODS = {
+  newest: "period.newest",
+  today: "period.today",
+  yesterday: "period.yesterday",
+  week: "period.week",
+} as const;
 export type Period = keyof typeof PERIODS;
 
 /** Returns the bounds as the parameters of a list. `now` is epoch milliseconds. */

@@ -5,6 +5,8 @@ import type { FilterFault } from "./draft.ts";
 import { pathOf, type Field } from "./fields.ts";
 import { operatorOf, operatorsFor, type Kind } from "./operators.ts";
 import { pointerOf, type Row } from "./rows.ts";
+import { t } from "../language/text.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 interface Props {
   readonly number: number;
@@ -28,27 +30,27 @@ export function RowFields({ number, row, fields, faults, change, remove }: Props
       <div className="condition">
         <FieldChoice {...{ number, row, fields, field, change }} isWrong={row.path.length === 0 && faults.length > 0} />
         <select
-          aria-label={`Comparison of condition ${number}`}
+          aria-label={t("row.comparison", { number })}
           value={row.operator}
           onChange={({ target }) => change({ ...row, kind, operator: target.value })}
         >
           {operatorsFor(kind).map(({ id: one, words }) => (
             <option key={one} value={one}>
-              {words}
+              {t(words)}
             </option>
           ))}
         </select>
         {takes === "nothing" ? <span /> : <Value {...{ number, row, field, change, common }} />}
         {remove && (
-          <Button kind="quiet" aria-label={`Remove condition ${number}`} onClick={remove}>
-            Remove
+          <Button kind="quiet" aria-label={t("row.removeOne", { number })} onClick={remove}>
+            {t("common.remove")}
           </Button>
         )}
       </div>
       <div id={`${id}-says`}>
-        {takes === "list" && faults.length === 0 && <p className="help">Separate the values by commas.</p>}
+        {takes === "list" && faults.length === 0 && <p className="help">{t("row.separateTheValuesByCommas")}</p>}
         {field?.kind === "amount" && takes === "value" && !isNumeric && (
-          <p className="help">Type the value as the events write it, such as “{field.examples[0]}”.</p>
+          <p className="help">{t("row.asWritten", { example: field.examples[0]! })}</p>
         )}
         {faults.map(({ pointer, text }) => (
           <p key={pointer + text} className="help wrong">
@@ -83,14 +85,14 @@ function FieldChoice({ number, row, fields, field, isWrong, change }: FieldChoic
   return (
     <div className="stack">
       <select
-        aria-label={`Field of condition ${number}`}
+        aria-label={t("row.field", { number })}
         aria-invalid={isWrong}
         aria-describedby={`condition-${number}-says`}
         value={isOther ? OTHER : pointerOf(row.path)}
         onChange={({ target }) => choose(target.value)}
       >
         <option value="" disabled>
-          Choose a field
+          {t("row.chooseAField")}
         </option>
         {fields.map(({ pointer, name, examples }) => (
           <option key={pointer} value={pointer}>
@@ -98,7 +100,7 @@ function FieldChoice({ number, row, fields, field, isWrong, change }: FieldChoic
             {pointer !== "/type" && examples.length > 0 && ` (${examples[0]!.slice(0, LONGEST_EXAMPLE)})`}
           </option>
         ))}
-        <option value={OTHER}>Another field …</option>
+        <option value={OTHER}>{t("row.anotherField")}</option>
       </select>
       {isOther && <OtherField {...{ number, row, change }} />}
     </div>
@@ -106,11 +108,11 @@ function FieldChoice({ number, row, fields, field, isWrong, change }: FieldChoic
 }
 
 const LONGEST_EXAMPLE = 24;
-const KINDS: readonly (readonly [kind: Kind, word: string])[] = [
-  ["text", "Text"],
-  ["number", "Number"],
-  ["boolean", "True or false"],
-  ["instant", "Time"],
+const KINDS: readonly (readonly [kind: Kind, word: WordKey])[] = [
+  ["text", "row.text"],
+  ["number", "row.number"],
+  ["boolean", "row.boolean"],
+  ["instant", "row.time"],
 ];
 
 function OtherField({ number, row, change }: Pick<Props, "number" | "row" | "change">) {
@@ -123,8 +125,8 @@ function OtherField({ number, row, change }: Pick<Props, "number" | "row" | "cha
     <>
       <input
         className="code"
-        aria-label={`Name of the field of condition ${number}`}
-        placeholder="customer.country"
+        aria-label={t("row.fieldName", { number })}
+        placeholder={"customer.country"}
         autoCapitalize="off"
         autoComplete="off"
         spellCheck={false}
@@ -132,13 +134,13 @@ function OtherField({ number, row, change }: Pick<Props, "number" | "row" | "cha
         onChange={({ target }) => type(target.value)}
       />
       <select
-        aria-label={`Kind of the field of condition ${number}`}
+        aria-label={t("row.fieldKind", { number })}
         value={row.kind}
         onChange={({ target }) => change(ofKind(row, target.value as Kind))}
       >
         {KINDS.map(([kind, word]) => (
           <option key={kind} value={kind}>
-            {word}
+            {t(word)}
           </option>
         ))}
       </select>
@@ -168,7 +170,7 @@ interface ValueProps {
 }
 
 function Value({ number, row, field, change, common }: ValueProps) {
-  const label = `Value of condition ${number}`;
+  const label = t("row.value", { number });
   const id = `value-${number}`;
   if (row.kind === "boolean")
     return (
@@ -178,8 +180,8 @@ function Value({ number, row, field, change, common }: ValueProps) {
         value={row.value}
         onChange={({ target }) => change({ ...row, value: target.value })}
       >
-        <option value="true">true</option>
-        <option value="false">false</option>
+        <option value="true">{"true"}</option>
+        <option value="false">{"false"}</option>
       </select>
     );
   const examples = field?.examples ?? [];
@@ -192,7 +194,7 @@ function Value({ number, row, field, change, common }: ValueProps) {
         aria-label={label}
         list={isNumber ? undefined : `${id}-examples`}
         inputMode={isNumber ? "decimal" : "text"}
-        placeholder={examples.length === 0 ? "" : `such as ${examples[0]!.slice(0, LONGEST_EXAMPLE)}`}
+        placeholder={examples.length === 0 ? "" : t("row.suchAs", { example: examples[0]!.slice(0, LONGEST_EXAMPLE) })}
         autoCapitalize="off"
         autoComplete="off"
         spellCheck={false}

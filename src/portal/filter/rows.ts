@@ -1,6 +1,7 @@
 /** A filter as rows, one for each condition: a field, a comparison and a value. */
 import type { FilterDocument } from "../../domain/events/filter/filter.ts";
 import { type Kind, type Operator, operatorOf, OPERATORS } from "./operators.ts";
+import { t } from "../language/text.ts";
 
 export interface Row {
   /** The place of the field in the event, such as `["data", "amount"]`; empty until one is chosen. */
@@ -28,7 +29,10 @@ export function operandOf({ kind, operator, value }: Row): { readonly operand: O
   const isNumber = isNumeric || kind === "number";
   const scalars = texts.map((text) => scalarOf(isNumber ? "number" : kind, text));
   const wrong = scalars.findIndex((scalar) => scalar === null);
-  if (wrong >= 0) return { fault: isNumber ? `“${texts[wrong]}” is not a number, such as 1000.` : "Type a value." };
+  if (wrong >= 0) {
+    const text = texts[wrong]!;
+    return { fault: isNumber ? t("filter.notNumber", { text }) : t("filter.typeValue") };
+  }
   return { operand: takes === "list" ? (scalars as Scalar[]) : scalars[0]! };
 }
 

@@ -5,7 +5,7 @@ import type { EventSummary } from "../../client/operations.ts";
 import { explain } from "../../domain/events/filter/evaluate.ts";
 import type { Filter } from "../../domain/events/filter/filter.ts";
 import { chooses } from "../../domain/events/pattern.ts";
-import { counted } from "../../domain/wording.ts";
+import { MARKS, rich } from "../language/rich.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -15,6 +15,7 @@ import type { FilterReading } from "./draft.ts";
 import { boundsOf, type Period, PERIODS } from "./periods.ts";
 import { reasonText } from "./reasons.ts";
 import type { Row } from "./rows.ts";
+import { t } from "../language/text.ts";
 
 /** The maximum number of events that a filter is tried on: a page of the list. */
 const MOST = 100;
@@ -70,13 +71,13 @@ interface Props {
 export function Trial({ reading, rows, recent }: Props) {
   if (recent.state === "closed") return null;
   return (
-    <section className="trial card padded stack" aria-label="Try it">
+    <section className="trial card padded stack" aria-label={t("trial.tryIt")}>
       <div className="field inline">
-        <label htmlFor="period">Try it on</label>
+        <label htmlFor="period">{t("trial.tryItOn")}</label>
         <select id="period" value={recent.period} onChange={({ target }) => recent.choose(target.value as Period)}>
           {(Object.keys(PERIODS) as Period[]).map((period) => (
             <option key={period} value={period}>
-              {PERIODS[period]}
+              {t(PERIODS[period])}
             </option>
           ))}
         </select>
@@ -88,25 +89,25 @@ export function Trial({ reading, rows, recent }: Props) {
 
 function Results({ reading, rows, recent: { events, isMore, state, fault, again } }: Props) {
   if (state === "reading") return fault ? <Trouble fault={fault} again={again} /> : <Loading lines={3} />;
-  if (events.length === 0) return <p className="help">There is no event of the chosen types in that time.</p>;
+  if (events.length === 0) return <p className="help">{t("trial.thereIsNoEventOf")}</p>;
   const { filter, pointers } = reading;
-  if (filter === undefined) return <p className="help">The filter has a mistake, so it is not tried.</p>;
+  if (filter === undefined) return <p className="help">{t("trial.theFilterHasAMistake")}</p>;
   const results = events.map((event) => ({ event, ...resultOf(filter, event) }));
   const [received, leftOut] = [true, false].map((one) => results.filter(({ matches }) => matches === one));
   const shown = new Set([...received!.slice(0, SHOWN), ...leftOut!.slice(0, SHOWN)]);
   return (
     <>
       <p role="status">
-        Of {isMore && "the newest "}
-        {counted(events.length, "event", "events")} of the chosen types, this endpoint would have received{" "}
-        <strong>{received!.length}</strong>.
+        {isMore
+          ? rich("trial.ofNewest", { count: events.length, received: received!.length, ...MARKS })
+          : rich("trial.of", { count: events.length, received: received!.length, ...MARKS })}
       </p>
-      <ul className="results" aria-label="The events">
+      <ul className="results" aria-label={t("trial.theEvents")}>
         {results
           .filter((one) => shown.has(one))
           .map(({ event, matches, decided }) => (
             <li key={event.id}>
-              <Status tone={matches ? "good" : "off"}>{matches ? "Received" : "Left out"}</Status>
+              <Status tone={matches ? "good" : "off"}>{matches ? t("trial.received") : t("trial.leftOut")}</Status>
               <span>
                 {decided.map((one) => reasonText(one, rows, pointers)).join("; ")}{" "}
                 <span className="quiet">
@@ -116,7 +117,7 @@ function Results({ reading, rows, recent: { events, isMore, state, fault, again 
             </li>
           ))}
       </ul>
-      {shown.size < results.length && <p className="help">The newest {SHOWN} of each are listed.</p>}
+      {shown.size < results.length && <p className="help">{t("trial.listed", { number: SHOWN })}</p>}
     </>
   );
 }

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { useNotice } from "./notice.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 interface CodeProps {
   readonly text: string;
@@ -12,7 +13,7 @@ interface CodeProps {
   readonly isJson?: boolean;
 }
 
-export function Code({ text, label, copy = "Copy", isJson = false }: CodeProps) {
+export function Code({ text, label, copy = t("code.copy"), isJson = false }: CodeProps) {
   return (
     <div className="code">
       {/* The element scrolls, so it must be reachable by keyboard. */}
@@ -51,7 +52,7 @@ export function colored(json: string): ReactNode[] {
 export function Copy({
   text,
   what,
-  word = "Copy",
+  word = t("code.copy"),
 }: {
   text: string | (() => Promise<string>);
   what: string;
@@ -63,13 +64,13 @@ export function Copy({
       if (typeof text === "string") await navigator.clipboard.writeText(text);
       // Safari lets a page copy only right after a click, but accepts a promise then.
       else await navigator.clipboard.write([new ClipboardItem({ "text/plain": text() })]);
-      say(`Copied: ${what}`);
+      say(t("code.copied", { what }));
     } catch {
-      say("Your browser does not let this page copy. Select the text instead.");
+      say(t("code.yourBrowserDoesNotLet"));
     }
   };
   return (
-    <Button className="small" aria-label={`${word}: ${what}`} onClick={() => unawaited(copy())}>
+    <Button className="small" aria-label={t("code.copyWhat", { word, what })} onClick={() => unawaited(copy())}>
       {word}
     </Button>
   );

@@ -5,6 +5,7 @@ import { NONE } from "../server/reads.ts";
 import { useFilters } from "../session/route.ts";
 import { useRead } from "../session/session.ts";
 import { Button } from "./button.tsx";
+import { t } from "../language/text.ts";
 
 /** People type several letters in this time. */
 const PAUSE_MS = 350;
@@ -26,7 +27,7 @@ export function FindText({ placeholder }: { placeholder: string }) {
   }, [typed]); // oxlint-disable-line
   return (
     <label className="wide">
-      <span className="quiet">Find</span>
+      <span className="quiet">{t("find.find")}</span>
       <input
         type="search"
         placeholder={placeholder}
@@ -66,8 +67,8 @@ export function FindSelect({ name, label, options }: SelectProps) {
 
 export function FindType() {
   const types = useRead("listEventTypes", {}, NONE).value?.data ?? [];
-  const options = [["", "All"], ...types.map(({ name }) => [name, name] as const)] as const;
-  return <FindSelect name="type" label="Event type" options={options} />;
+  const options = [["", t("find.all")], ...types.map(({ name }) => [name, name] as const)] as const;
+  return <FindSelect name="type" label={t("common.eventType")} options={options} />;
 }
 
 export function isNarrowedBy(names: readonly string[], filters: URLSearchParams): boolean {
@@ -80,17 +81,17 @@ export function Clear({ names }: { names: readonly string[] }) {
   if (!isNarrowedBy(names, filters)) return null;
   return (
     <Button kind="quiet" onClick={() => set(Object.fromEntries(names.map((name) => [name, ""])))}>
-      Clear
+      {t("find.clear")}
     </Button>
   );
 }
 
-/** `what` is one thing of the list, such as "endpoint". */
-export function NothingFound({ what }: { what: string }) {
+/** `text` says what is not there. */
+export function NothingFound({ text }: { text: string }) {
   return (
     <div className="empty slim">
-      <h2>Nothing was found</h2>
-      <p>No {what} fits all that is asked for above.</p>
+      <h2>{t("find.nothingWasFound")}</h2>
+      <p>{text}</p>
     </div>
   );
 }

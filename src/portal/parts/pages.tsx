@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useFilters } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { Button } from "./button.tsx";
+import { t } from "../language/text.ts";
 
 /** The cursors of the pages that led to this one. */
 export type Cursors = readonly string[];
@@ -21,12 +22,12 @@ interface Props {
   readonly set: (cursors: Cursors) => void;
   /** The cursor of the next page. Null if this is the last one. */
   readonly next: string | null;
-  readonly words?: readonly [before: string, after: string];
+  readonly words?: readonly [before: string, after: string] | undefined;
 }
 
-export function Pages({ cursors, set, next, words: [before, after] = ["Newer", "Older"] }: Props) {
+export function Pages({ cursors, set, next, words: [before, after] = [t("pages.newer"), t("pages.older")] }: Props) {
   return (
-    <nav className="pages" aria-label="Pages">
+    <nav className="pages" aria-label={t("pages.pages")}>
       {cursors.length > 0 && <Button onClick={() => set(cursors.slice(0, -1))}>{before}</Button>}
       {next !== null && <Button onClick={() => set([...cursors, next])}>{after}</Button>}
     </nav>

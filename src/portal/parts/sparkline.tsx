@@ -1,5 +1,6 @@
 /** Draws the attempts of the last day: a bar for each hour, with the failures at its foot. */
-import { counted } from "../../domain/wording.ts";
+
+import { t } from "../language/text.ts";
 
 export interface Bar {
   readonly succeeded: number;
@@ -13,10 +14,7 @@ export function Sparkline({ bars }: { bars: readonly Bar[] }) {
   const step = WIDTH / bars.length;
   const sum = (pick: (bar: Bar) => number) => bars.reduce((total, bar) => total + pick(bar), 0);
   const [good, bad] = [sum(({ succeeded }) => succeeded), sum(({ failed }) => failed)];
-  const text =
-    good + bad === 0
-      ? "No attempts in the last 24 hours"
-      : `Last 24 hours: ${counted(good, "attempt", "attempts")} succeeded, ${bad.toLocaleString("en-US")} failed`;
+  const text = good + bad === 0 ? t("spark.none") : t("spark.sum", { count: good, failed: bad });
   return (
     <svg
       className="spark"

@@ -1,5 +1,6 @@
 /** Shows a status: a colour, a sign, and always the word. */
 import type { ReactNode } from "react";
+import { t } from "../language/text.ts";
 
 export type Tone = "good" | "bad" | "warn" | "wait" | "off";
 
@@ -31,5 +32,5 @@ export function Status({ tone, children }: { tone: Tone; children: ReactNode }) 
 
 /** Marks an event type that is on its way out. */
 export function Deprecated() {
-  return <Status tone="warn">Deprecated</Status>;
+  return <Status tone="warn">{t("status.deprecated")}</Status>;
 }

@@ -1,5 +1,6 @@
 /** Shows instants in the reader's own time zone. */
 import { useSyncExternalStore } from "react";
+import { localeNow, t } from "../language/text.ts";
 import { after, now } from "../server/clock.ts";
 import { shortSpan } from "./span.ts";
 
@@ -24,11 +25,24 @@ export function useNow(): number {
   return useSyncExternalStore(follow, () => beat) * 1000;
 }
 
-const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "long" });
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-const SHORT = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
+const FORMS = {
+  whole: { dateStyle: "long", timeStyle: "long" },
+  clock: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
+  day: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" },
+  date: { dateStyle: "medium" },
+  short: { hour: "2-digit", minute: "2-digit" },
+  weekday: { weekday: "short", hour: "2-digit", minute: "2-digit" },
+} as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>;
+
+/** Made when first used, because by then the language has been chosen. */
+const made = new Map<keyof typeof FORMS, Intl.DateTimeFormat>();
+
+function format(form: keyof typeof FORMS, time: number): string {
+  const known = made.get(form) ?? new Intl.DateTimeFormat(localeNow(), FORMS[form]);
+  made.set(form, known);
+  return known.format(time);
+}
+
 const MINUTE = 60_000;
 const DAY_MS = 24 * 60 * MINUTE;
 
@@ -37,8 +51,12 @@ export function Ago({ at }: { at: string }) {
   const time = Date.parse(at);
   const since = useNow() - time;
   return (
-    <time dateTime={at} title={WHOLE.format(time)}>
-      {since < 1000 ? "just now" : since < DAY_MS ? `${shortSpan(rounded(since))} ago` : DAY.format(time)}
+    <time dateTime={at} title={format("whole", time)}>
+      {since < 1000
+        ? t("time.justNow")
+        : since < DAY_MS
+          ? t("time.ago", { span: shortSpan(rounded(since)) })
+          : format("day", time)}
     </time>
   );
 }
@@ -54,8 +72,8 @@ export function At({ at }: { at: string }) {
   const time = Date.parse(at);
   const isToday = new Date(time).toDateString() === new Date(now()).toDateString();
   return (
-    <time dateTime={at} title={WHOLE.format(time)}>
-      {(isToday ? CLOCK : DAY).format(time)}
+    <time dateTime={at} title={format("whole", time)}>
+      {format(isToday ? "clock" : "day", time)}
     </time>
   );
 }
@@ -64,18 +82,23 @@ export function At({ at }: { at: string }) {
 export function Until({ at }: { at: string }) {
   const left = Date.parse(at) - useNow();
   return (
-    <time dateTime={at} title={WHOLE.format(Date.parse(at))}>
-      {left <= 0 ? "now" : `in ${shortSpan(left)}`}
+    <time dateTime={at} title={format("whole", Date.parse(at))}>
+      {left <= 0 ? t("time.now") : t("time.in", { span: shortSpan(left) })}
     </time>
   );
 }
 
+/** Returns the date of an instant. It is a date in UTC. */
+export function dateText(instant: string): string {
+  return instant.slice(0, 10);
+}
+
 /** Returns the hour and the minute. */
 export function clockText(time: number): string {
-  return SHORT.format(time);
+  return format("short", time);
 }
 
 /** Returns the day of the week, the hour and the minute. */
 export function dayText(time: number): string {
-  return WEEKDAY.format(time);
+  return format("weekday", time);
 }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react";
 import type { ClientError } from "../../client/error.ts";
 import type { Job, JobPlan } from "../../client/operations.ts";
-import { counted } from "../../domain/wording.ts";
+import { MARKS, rich } from "../language/rich.tsx";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Sheet } from "../parts/dialog.tsx";
@@ -13,85 +13,83 @@ import { now } from "../server/clock.ts";
 import { go } from "../session/route.ts";
 import { useCall, useSession } from "../session/session.ts";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 interface Kind {
-  readonly button: string;
-  readonly title: string;
-  readonly since: string;
+  readonly button: WordKey;
+  readonly title: WordKey;
+  readonly since: WordKey;
   readonly action: "replay" | "cancel";
   readonly filter: object;
-  readonly verb: string;
-  readonly nouns: readonly [one: string, many: string];
-  readonly how: string;
-  readonly none: string;
+  /** The button that begins it, with the number. */
+  readonly begin: "job.failedBegin" | "job.deliveredBegin" | "job.missedBegin" | "job.waitingBegin";
+  readonly plan: "job.failedPlan" | "job.deliveredPlan" | "job.missedPlan" | "job.waitingPlan";
+  readonly none: WordKey;
   /** The number of the period that is chosen at first. */
   readonly period: number;
 }
 
 const KINDS = {
   failed: {
-    button: "Replay all that failed",
-    title: "Replay what failed",
-    since: "Failed deliveries of events since",
+    button: "job.failed",
+    title: "job.failedTitle",
+    since: "job.failedSince",
     action: "replay",
     filter: { status: "failed" },
-    verb: "Replay",
-    nouns: ["delivery", "deliveries"],
-    how: "will be sent again, with the same ids and bodies.",
-    none: "Nothing failed in this period.",
+    begin: "job.failedBegin",
+    plan: "job.failedPlan",
+    none: "job.failedNone",
     period: 0,
   },
   delivered: {
-    button: "Replay what was delivered",
-    title: "Replay what was delivered",
-    since: "Delivered events since",
+    button: "job.delivered",
+    title: "job.deliveredTitle",
+    since: "job.deliveredSince",
     action: "replay",
     filter: { status: "delivered" },
-    verb: "Replay",
-    nouns: ["delivery", "deliveries"],
-    how: "will be sent once more, although your receiver accepted them. The ids stay the same, so a receiver that remembers ids drops them.",
-    none: "Nothing was delivered in this period.",
+    begin: "job.deliveredBegin",
+    plan: "job.deliveredPlan",
+    none: "job.deliveredNone",
     period: 3,
   },
   missed: {
-    button: "Send what it missed",
-    title: "Send what it missed",
-    since: "Events that were never sent here since",
+    button: "job.missed",
+    title: "job.missedTitle",
+    since: "job.missedSince",
     action: "replay",
     filter: { missing: true },
-    verb: "Send",
-    nouns: ["event", "events"],
-    how: "will be sent. The types and the filter of this endpoint take them, but it never got them, for example because they are from before it was added.",
-    none: "It missed nothing in this period.",
+    begin: "job.missedBegin",
+    plan: "job.missedPlan",
+    none: "job.missedNone",
     period: 3,
   },
   waiting: {
-    button: "Cancel what waits",
-    title: "Cancel what waits",
-    since: "Waiting deliveries of events since",
+    button: "job.waiting",
+    title: "job.waitingTitle",
+    since: "job.waitingSince",
     action: "cancel",
     filter: {},
-    verb: "Cancel",
-    nouns: ["delivery", "deliveries"],
-    how: "will be cancelled: no more attempts are made for them. This cannot be undone.",
-    none: "Nothing waits in this period.",
+    begin: "job.waitingBegin",
+    plan: "job.waitingPlan",
+    none: "job.waitingNone",
     period: 0,
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 interface Props {
   readonly endpoint: string;
-  readonly what: keyof typeof KINDS;
+  readonly kind: keyof typeof KINDS;
 }
 
-export function NewJob({ endpoint, what }: Props) {
+export function NewJob({ endpoint, kind }: Props) {
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{KINDS[what].button}</Button>
-      <Sheet open={open} close={close} title={KINDS[what].title}>
-        <Planning endpoint={endpoint} kind={KINDS[what]} close={close} />
+      <Button onClick={() => setOpen(true)}>{t(KINDS[kind].button)}</Button>
+      <Sheet open={open} close={close} title={t(KINDS[kind].title)}>
+        <Planning endpoint={endpoint} kind={KINDS[kind]} close={close} />
       </Sheet>
     </>
   );
@@ -99,11 +97,11 @@ export function NewJob({ endpoint, what }: Props) {
 
 const HOUR = 3_600_000;
 const PERIODS = [
-  ["the beginning", null],
-  ["the last hour", HOUR],
-  ["the last 6 hours", 6 * HOUR],
-  ["the last 24 hours", 24 * HOUR],
-  ["the last 7 days", 168 * HOUR],
+  ["job.beginning", null],
+  ["job.lastHour", HOUR],
+  ["job.last6Hours", 6 * HOUR],
+  ["job.last24Hours", 24 * HOUR],
+  ["job.last7Days", 168 * HOUR],
 ] as const;
 /** The number of the choice after those. */
 const OWN = PERIODS.length;
@@ -135,11 +133,11 @@ function Planning({ endpoint, kind, close }: { endpoint: string; kind: Kind; clo
     });
   return (
     <>
-      <PeriodField label={kind.since} period={period} change={setPeriod} />
+      <PeriodField label={t(kind.since)} period={period} change={setPeriod} />
       {plan === null ? fault === undefined && <Loading lines={3} /> : <Plan plan={plan} kind={kind} />}
       {(fault ?? act.fault) && <Trouble fault={(fault ?? act.fault)!} />}
       <div className="actions">
-        <Button onClick={close}>{isReplay ? "Cancel" : "Keep them"}</Button>
+        <Button onClick={close}>{isReplay ? t("common.cancel") : t("job.keepThem")}</Button>
         {plan !== null && plan.matched > 0 && (
           <Button
             kind={isReplay ? "primary" : "danger"}
@@ -147,7 +145,7 @@ function Planning({ endpoint, kind, close }: { endpoint: string; kind: Kind; clo
             busy={act.busy}
             onClick={() => unawaited(begin())}
           >
-            {`${kind.verb} ${counted(plan.matched, ...kind.nouns)}`}
+            {t(kind.begin, { count: plan.matched })}
           </Button>
         )}
       </div>
@@ -192,15 +190,23 @@ function PeriodField({ label, period, change }: PeriodProps) {
       <select id="since" value={period.chosen} onChange={({ target }) => choose(Number(target.value))}>
         {PERIODS.map(([word], at) => (
           <option key={word} value={at}>
-            {word}
+            {t(word)}
           </option>
         ))}
-        <option value={OWN}>a time of your own…</option>
+        <option value={OWN}>{t("job.aTimeOfYourOwn")}</option>
       </select>
       {period.chosen === OWN && (
         <div className="period">
-          <InstantField label="From" instant={period.since} change={(since) => change({ ...period, since })} />
-          <InstantField label="To" instant={period.until} change={(until) => change({ ...period, until })} />
+          <InstantField
+            label={t("common.from")}
+            instant={period.since}
+            change={(since) => change({ ...period, since })}
+          />
+          <InstantField
+            label={t("common.to")}
+            instant={period.until}
+            change={(until) => change({ ...period, until })}
+          />
         </div>
       )}
     </div>
@@ -209,34 +215,16 @@ function PeriodField({ label, period, change }: PeriodProps) {
 
 function Plan({ plan, kind }: { plan: JobPlan; kind: Kind }) {
   const { matched, timed_out: timedOut, eta_seconds: seconds, left_alone: left } = plan;
-  if (matched === 0)
-    return (
-      <p role="status">
-        {left.length > 0 ? "This endpoint is disabled, so nothing can be sent. Enable it first." : kind.none}
-      </p>
-    );
+  if (matched === 0) return <p role="status">{left.length > 0 ? t("job.disabled") : t(kind.none)}</p>;
   return (
     <div role="status">
       <ul className="plan">
         <li>
-          <strong>{counted(matched, ...kind.nouns)}</strong> {kind.how}
-          {kind.action === "replay" && ` It takes about ${spanText(Math.max(1, seconds) * 1000)}.`}
+          {rich(kind.plan, { count: matched, ...MARKS })}{" "}
+          {kind.action === "replay" && t("job.takes", { span: spanText(Math.max(1, seconds) * 1000) })}
         </li>
-        {kind.action === "replay" && (
-          <li>
-            One is tried first, as a canary. If your receiver does not accept it, the rest waits until you decide.
-          </li>
-        )}
-        {kind.action === "replay" && timedOut > 0 && (
-          <li>
-            {counted(
-              timedOut,
-              "of them timed out, so your receiver may have handled it",
-              "of them timed out, so your receiver may have handled them",
-            )}{" "}
-            already. The event's id stays the same: a receiver that remembers ids drops duplicates.
-          </li>
-        )}
+        {kind.action === "replay" && <li>{t("job.oneIsTriedFirstAs")}</li>}
+        {kind.action === "replay" && timedOut > 0 && <li>{t("job.timedOut", { count: timedOut })}</li>}
       </ul>
     </div>
   );

@@ -1,7 +1,6 @@
 /** Lists the replays of an endpoint with their progress. */
 import { useEffect } from "react";
 import type { Job } from "../../client/operations.ts";
-import { counted } from "../../domain/wording.ts";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Pages, useCursors } from "../parts/pages.tsx";
@@ -12,6 +11,9 @@ import { after } from "../server/clock.ts";
 import { useCall, useCan, useRead } from "../session/session.ts";
 import { NewJob } from "./new-job.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
+import { rich } from "../language/rich.tsx";
+import type { WordKey } from "../language/catalogue.ts";
 
 const PAGE = 20;
 const POLL_MS = 1000;
@@ -27,18 +29,15 @@ export function Replays({ endpoint }: { endpoint: string }) {
   return (
     <>
       <div className="actions start">
-        <NewJob endpoint={endpoint} what="failed" />
-        <NewJob endpoint={endpoint} what="delivered" />
-        {mayManage && <NewJob endpoint={endpoint} what="missed" />}
-        {mayManage && <NewJob endpoint={endpoint} what="waiting" />}
+        <NewJob endpoint={endpoint} kind="failed" />
+        <NewJob endpoint={endpoint} kind="delivered" />
+        {mayManage && <NewJob endpoint={endpoint} kind="missed" />}
+        {mayManage && <NewJob endpoint={endpoint} kind="waiting" />}
       </div>
       {jobs.length === 0 && (
         <div className="empty slim">
-          <h2>Nothing has been replayed yet</h2>
-          <p>
-            If your receiver was down for so long that deliveries failed, replay them here. You can also have events
-            sent once more, or those from before the endpoint was added.
-          </p>
+          <h2>{t("replays.nothingHasBeenReplayedYet")}</h2>
+          <p>{t("replays.ifYourReceiverWasDown")}</p>
         </div>
       )}
       <ul className="stack">
@@ -51,13 +50,17 @@ export function Replays({ endpoint }: { endpoint: string }) {
   );
 }
 
-const STATUS: Readonly<Record<Job["status"], readonly [Tone, string]>> = {
-  running: ["wait", "Running"],
-  paused: ["warn", "Paused"],
-  done: ["good", "Done"],
-  cancelled: ["off", "Cancelled"],
+const STATUS: Readonly<Record<Job["status"], readonly [Tone, WordKey]>> = {
+  running: ["wait", "replays.running"],
+  paused: ["warn", "replays.paused"],
+  done: ["good", "replays.done"],
+  cancelled: ["off", "replays.cancelled"],
 };
-const ACTIONS = { replay: "Replay", attempt_now: "Attempts now", cancel: "Cancellation" } as const;
+const TITLES = {
+  replay: "replays.replayOf",
+  attempt_now: "replays.attemptsOf",
+  cancel: "replays.cancellationOf",
+} as const;
 
 function JobCard({ job, endpoint }: { job: Job; endpoint: string }) {
   const { action, filter, status, matched, done, delivered, failed, skipped, paused_reason: why } = job;
@@ -68,19 +71,15 @@ function JobCard({ job, endpoint }: { job: Job; endpoint: string }) {
     <li className="card padded job">
       <div className="title">
         <h2>
-          {filter.missing === true
-            ? `Sending of ${counted(matched, "event that it missed", "events that it missed")}`
-            : `${ACTIONS[action]} of ${counted(matched, "delivery", "deliveries")}`}
+          {filter.missing === true ? t("replays.sendingOf", { count: matched }) : t(TITLES[action], { count: matched })}
         </h2>
-        <span className="quiet">
-          begun <Ago at={job.created_at} />
-        </span>
-        <Status tone={tone}>{word}</Status>
+        <span className="quiet">{rich("replays.begun", { ago: <Ago at={job.created_at} /> })}</span>
+        <Status tone={tone}>{t(word)}</Status>
       </div>
       <div
         className="progress"
         role="progressbar"
-        aria-label="Progress"
+        aria-label={t("replays.progress")}
         aria-valuemin={0}
         aria-valuemax={matched}
         aria-valuenow={done + skipped}
@@ -90,20 +89,21 @@ function JobCard({ job, endpoint }: { job: Job; endpoint: string }) {
         <i className="off" style={part(skipped)} />
       </div>
       <p className="quiet number" role="status">
-        {isCancelling ? `${done.toLocaleString("en-US")} cancelled` : `${delivered.toLocaleString("en-US")} delivered`}
+        {isCancelling
+          ? t("replays.numberCancelled", { count: done })
+          : t("replays.numberDelivered", { count: delivered })}
         {failed > 0 && (
           <>
-            {` · ${failed.toLocaleString("en-US")} not accepted at first (`}
-            <a href={`#/${endpoint}?show=open`}>what is not delivered now</a>)
+            {" · "}
+            {rich("replays.notAccepted", {
+              count: failed,
+              link: (within) => <a href={`#/${endpoint}?show=open`}>{within}</a>,
+            })}
           </>
         )}
-        {skipped > 0 && ` · ${skipped.toLocaleString("en-US")} skipped`}
+        {skipped > 0 && ` · ${t("replays.skipped", { count: skipped })}`}
       </p>
-      {why !== null && (
-        <p className="alert warn">
-          The canary was not accepted, so the rest waits. Fix your receiver, then try another canary, or send all.
-        </p>
-      )}
+      {why !== null && <p className="alert warn">{t("replays.theCanaryWasNotAccepted")}</p>}
       <Steering job={job} />
     </li>
   );
@@ -118,26 +118,26 @@ function Steering({ job: { id, status, paused_reason: why } }: { job: Job }) {
     <div className="actions start">
       {status === "running" && (
         <Button busy={act.busy} onClick={() => steer("pauseJob")}>
-          Pause
+          {t("replays.pause")}
         </Button>
       )}
       {status === "paused" && why === null && (
         <Button kind="primary" busy={act.busy} onClick={() => steer("resumeJob")}>
-          Resume
+          {t("replays.resume")}
         </Button>
       )}
       {why !== null && (
         <>
           <Button kind="primary" busy={act.busy} onClick={() => steer("resumeJob", { canary: true })}>
-            Try another canary
+            {t("replays.tryAnotherCanary")}
           </Button>
           <Button busy={act.busy} onClick={() => steer("resumeJob", { send_all: true })}>
-            Send all
+            {t("replays.sendAll")}
           </Button>
         </>
       )}
       <Button kind="quiet" busy={act.busy} onClick={() => steer("cancelJob")}>
-        Cancel the rest
+        {t("replays.cancelTheRest")}
       </Button>
       {act.fault && <Trouble fault={act.fault} />}
     </div>

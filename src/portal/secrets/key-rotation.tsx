@@ -1,6 +1,7 @@
 /** Replaces the private key of a tenant, whose public part verifies `v1a`, without a failure in between. */
 import { useState } from "react";
 import type { SigningKeys } from "../../client/operations.ts";
+import { MARKS, rich } from "../language/rich.tsx";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Question } from "../parts/dialog.tsx";
@@ -11,6 +12,7 @@ import { useCall, useSession } from "../session/session.ts";
 import { PublicKeys, usePublicKeys, useTenantAsk } from "./public-keys.tsx";
 import { Consent, Overlap, USUAL_OVERLAP } from "./rotation.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 export function KeyRotation({ tenant }: { tenant: string }) {
   const { value } = usePublicKeys(tenant);
@@ -18,11 +20,8 @@ export function KeyRotation({ tenant }: { tenant: string }) {
   const mayRotate = useSession().portal.endpoints === null;
   return (
     <section className="card padded stack">
-      <h2>Public key</h2>
-      <p className="prose">
-        Verifies the entry <code>v1a,…</code> in <code>webhook-signature</code>. Everyone may know it. It is the same
-        for all of your endpoints with Ed25519 signatures.
-      </p>
+      <h2>{t("common.publicKey")}</h2>
+      <p className="prose">{rich("key.verifies", MARKS)}</p>
       <PublicKeys tenant={tenant} />
       {mayRotate &&
         value &&
@@ -37,20 +36,17 @@ function Begin({ tenant }: { tenant: string }) {
   const begin = () =>
     act.run(async () => {
       await call("rotateSigningKey", { ...ask, body: { overlap_seconds: overlap } });
-      say("Both keys sign now");
+      say(t("key.bothKeysSignNow"));
     });
   return (
     <details>
-      <summary>Rotate the key</summary>
+      <summary>{t("key.rotateTheKey")}</summary>
       <div className="stack">
-        <p className="prose">
-          A next key is made, and at once both sign every request. Give your receivers the next public key before it
-          takes over.
-        </p>
+        <p className="prose">{t("key.aNextKeyIsMade")}</p>
         <Overlap id="key-overlap" seconds={overlap} change={setOverlap} />
         <div className="actions start">
           <Button busy={act.busy} onClick={() => unawaited(begin())}>
-            Create the next key
+            {t("key.createTheNextKey")}
           </Button>
         </div>
         {act.fault && <Trouble fault={act.fault} />}
@@ -61,16 +57,16 @@ function Begin({ tenant }: { tenant: string }) {
 
 const ENDS = {
   completeKeyRotation: {
-    title: "Do all of your receivers accept the next key?",
-    text: "From now on only the next key signs. A receiver that does not know its public key refuses the requests, and they are retried.",
-    word: "Yes, complete it",
-    said: "The next key has taken over",
+    title: "key.completeTitle",
+    text: "key.completeText",
+    word: "key.completeWord",
+    said: "key.completed",
   },
   abandonKeyRotation: {
-    title: "Discard the next key?",
-    text: "The current key stays in use. Remove the next public key from your receivers.",
-    word: "Discard the next key",
-    said: "The next key was discarded",
+    title: "key.discardTitle",
+    text: "key.discardText",
+    word: "key.discard",
+    said: "key.discarded",
   },
 } as const;
 
@@ -82,24 +78,27 @@ function End({ tenant, keys }: { tenant: string; keys: SigningKeys }) {
     <>
       <p className="alert wait">
         <span>
-          Both keys sign. The next one takes over <Until at={keys.switches_at!} /> (<At at={keys.switches_at!} />
-          ).
+          {rich("key.bothSign", {
+            until: <Until at={keys.switches_at!} />,
+            at: <At at={keys.switches_at!} />,
+          })}
         </span>
       </p>
       <div className="actions start">
         <Button kind="primary" onClick={() => setAsking("completeKeyRotation")}>
-          Complete the rotation of the key
+          {t("key.completeTheRotationOfThe")}
         </Button>
-        <Button onClick={() => setAsking("abandonKeyRotation")}>Discard the next key</Button>
+        <Button onClick={() => setAsking("abandonKeyRotation")}>{t("key.discard")}</Button>
       </div>
       {(Object.keys(ENDS) as (keyof typeof ENDS)[]).map((operation) => (
-        <Question key={operation} open={asking === operation} close={close} title={ENDS[operation].title}>
+        <Question key={operation} open={asking === operation} close={close} title={t(ENDS[operation].title)}>
           <Consent
-            {...ENDS[operation]}
+            text={t(ENDS[operation].text)}
+            word={t(ENDS[operation].word)}
             close={close}
             act={async () => {
               await call(operation, ask);
-              say(ENDS[operation].said);
+              say(t(ENDS[operation].said));
             }}
           />
         </Question>

@@ -4,6 +4,8 @@ import { Code } from "../parts/code.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { At } from "../parts/time.tsx";
 import { useRead, useSession } from "../session/session.ts";
+import { t } from "../language/text.ts";
+import { rich } from "../language/rich.tsx";
 
 /** Names the tenant only for an operator of all tenants, because other keys imply it. */
 export function useTenantAsk(tenant: string): Ask {
@@ -18,17 +20,14 @@ export function PublicKeys({ tenant }: { tenant: string }) {
   const { value, fault, again } = usePublicKeys(tenant);
   if (value === undefined) return fault === undefined ? <Loading lines={2} /> : <Trouble fault={fault} again={again} />;
   const { public_key: current, next_public_key: next, switches_at: switchesAt } = value;
-  if (current === null) return <p className="help">The key is made when the first endpoint with Ed25519 is saved.</p>;
+  if (current === null) return <p className="help">{t("keys.theKeyIsMadeWhen")}</p>;
   return (
     <div className="stack">
-      <Code text={current} label="Public key" />
+      <Code text={current} label={t("common.publicKey")} />
       {next !== undefined && switchesAt !== undefined && (
         <>
-          <p className="prose">
-            The key is being rotated. Your receiver should accept this one too, which remains alone after{" "}
-            <At at={switchesAt} />:
-          </p>
-          <Code text={next} label="Next public key" />
+          <p className="prose">{rich("keys.rotating", { at: <At at={switchesAt} /> })}</p>
+          <Code text={next} label={t("keys.nextPublicKey")} />
         </>
       )}
     </div>

@@ -3,12 +3,13 @@ import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 const OVERLAPS = [
-  ["an hour", 3600],
-  ["a day", 86_400],
-  ["3 days", 259_200],
-  ["7 days", 604_800],
+  ["rotation.hour", 3600],
+  ["rotation.day", 86_400],
+  ["rotation.3Days", 259_200],
+  ["rotation.7Days", 604_800],
 ] as const;
 
 export const USUAL_OVERLAP = 86_400;
@@ -22,11 +23,11 @@ interface OverlapProps {
 export function Overlap({ id, seconds, change }: OverlapProps) {
   return (
     <div className="field inline">
-      <label htmlFor={id}>It takes over after</label>
+      <label htmlFor={id}>{t("rotation.itTakesOverAfter")}</label>
       <select id={id} value={seconds} onChange={({ target }) => change(Number(target.value))}>
         {OVERLAPS.map(([word, one]) => (
           <option key={word} value={one}>
-            {word}
+            {t(word)}
           </option>
         ))}
       </select>
@@ -54,7 +55,7 @@ export function Consent({ text, word, close, act }: ConsentProps) {
       <p>{text}</p>
       {fault && <Trouble fault={fault} />}
       <div className="actions">
-        <Button onClick={close}>Cancel</Button>
+        <Button onClick={close}>{t("common.cancel")}</Button>
         <Button kind="primary" busy={busy} onClick={() => unawaited(go())}>
           {word}
         </Button>

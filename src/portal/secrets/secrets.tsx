@@ -4,6 +4,7 @@ import type { Endpoint, SigningSecrets } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import { refusalOf } from "../endpoints/draft.ts";
 import { TextField } from "../endpoints/text-field.tsx";
+import { MARKS, rich } from "../language/rich.tsx";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Code } from "../parts/code.tsx";
@@ -15,6 +16,7 @@ import { useCall } from "../session/session.ts";
 import { KeyRotation } from "./key-rotation.tsx";
 import { Consent, Overlap, USUAL_OVERLAP } from "./rotation.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
 
 /** Revealed secrets are forgotten when the person leaves the tab. */
 export function Secrets({ endpoint }: { endpoint: Endpoint }) {
@@ -23,11 +25,8 @@ export function Secrets({ endpoint }: { endpoint: Endpoint }) {
   return (
     <div className="stack secrets">
       <section className="card padded stack">
-        <h2>Current secret</h2>
-        <p className="prose">
-          It signs every request to this endpoint. Anyone who has it can forge such requests. Keep it as safe as a
-          password.
-        </p>
+        <h2>{t("secrets.current")}</h2>
+        <p className="prose">{t("secrets.itSignsEveryRequestTo")}</p>
         <Revealed id={endpoint.id} secret={secrets?.signing_secret} set={setSecrets} which="current" />
       </section>
       {switchesAt === null ? (
@@ -54,16 +53,16 @@ function Revealed({ id, secret, set, which }: RevealedProps) {
   if (secret !== undefined)
     return (
       <>
-        <Code text={secret} label={which === "current" ? "Current secret" : "Next secret"} />
+        <Code text={secret} label={which === "current" ? t("secrets.current") : t("secrets.next")} />
         <div className="actions start">
-          <Button onClick={() => set(null)}>Hide</Button>
+          <Button onClick={() => set(null)}>{t("secrets.hide")}</Button>
         </div>
       </>
     );
   return (
     <div className="actions start">
       <Button busy={act.busy} onClick={() => unawaited(act.run(async () => set(await call("getSecret", { id }))))}>
-        {which === "current" ? "Show the secret" : "Show the next secret"}
+        {which === "current" ? t("secrets.show") : t("secrets.showNext")}
       </Button>
       {act.fault && <Trouble fault={act.fault} />}
     </div>
@@ -79,38 +78,32 @@ function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets
     act.run(async () => {
       const secret = own.trim();
       set(await call("rotateSecret", { id, body: { overlap_seconds: overlap, ...(secret !== "" && { secret }) } }));
-      say("The next secret is ready");
+      say(t("secrets.theNextSecretIsReady"));
     });
   return (
     <section className="card padded stack">
-      <h2>Rotate the secret</h2>
-      <p className="prose">In two steps, so that no request is refused in between:</p>
+      <h2>{t("secrets.rotateTheSecret")}</h2>
+      <p className="prose">{t("secrets.inTwoStepsSoThat")}</p>
       <ol className="steps">
-        <li>
-          <strong>You get the next secret</strong> and add it to your receiver, which then accepts both. Until it takes
-          over, requests are still signed with the current one.
-        </li>
-        <li>
-          <strong>The next secret takes over</strong>, on its own or when you say so. Then remove the old one from your
-          receiver.
-        </li>
+        <li>{rich("secrets.step1", MARKS)}</li>
+        <li>{rich("secrets.step2", MARKS)}</li>
       </ol>
       <Overlap id="overlap" seconds={overlap} change={setOverlap} />
       <details className="field">
-        <summary>Use a secret of your own</summary>
+        <summary>{t("secrets.useASecretOfYour")}</summary>
         <TextField
           id="own-secret"
-          label="The next secret"
+          label={t("secrets.theNextSecret")}
           type="password"
           text={own}
           refusal={refusal}
-          help="For example one that your receiver has already. If this is empty, we make one."
+          help={t("secrets.forExampleOneThatYour")}
           change={setOwn}
         />
       </details>
       <div className="actions start">
         <Button kind="primary" busy={act.busy} onClick={() => unawaited(begin())}>
-          Create the next secret
+          {t("secrets.createTheNextSecret")}
         </Button>
       </div>
       {act.fault && refusal === undefined && <Trouble fault={act.fault} />}
@@ -136,43 +129,40 @@ function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps)
   };
   return (
     <section className="card padded stack">
-      <h2>Next secret</h2>
+      <h2>{t("secrets.next")}</h2>
       <p className="alert wait">
         <span>
-          A rotation is in progress. The next secret takes over <Until at={switchesAt} /> (<At at={switchesAt} />
-          ).
+          {rich("secrets.inProgress", {
+            until: <Until at={switchesAt} />,
+            at: <At at={switchesAt} />,
+          })}
         </span>
       </p>
       <ol className="steps">
-        <li>
-          <strong>Add the next secret to your receiver</strong>, beside the current one. A signature made with either is
-          valid.
-        </li>
-        <li>
-          <strong>Then let it take over</strong>, and remove the old one from your receiver.
-        </li>
+        <li>{rich("secrets.addIt", MARKS)}</li>
+        <li>{rich("secrets.thenTakeOver", MARKS)}</li>
       </ol>
       <Revealed id={id} secret={secrets?.next_signing_secret} set={set} which="next" />
       <div className="actions start">
         <Button kind="primary" onClick={() => setAsking("complete")}>
-          Complete the rotation
+          {t("secrets.completeTheRotation")}
         </Button>
-        <Button onClick={() => setAsking("abandon")}>Discard it</Button>
+        <Button onClick={() => setAsking("abandon")}>{t("secrets.discardIt")}</Button>
       </div>
-      <Question open={asking === "complete"} close={close} title="Does your receiver accept the next secret?">
+      <Question open={asking === "complete"} close={close} title={t("secrets.doesYourReceiverAcceptThe")}>
         <Consent
-          text="From now on, requests are signed only with the next secret. If your receiver does not know it, it will refuse them, and they will be retried."
-          word="Yes, complete the rotation"
+          text={t("secrets.fromNowOnRequestsAre")}
+          word={t("secrets.yesCompleteTheRotation")}
           close={close}
-          act={() => end("completeRotation", "The next secret has taken over")}
+          act={() => end("completeRotation", t("secrets.takenOver"))}
         />
       </Question>
-      <Question open={asking === "abandon"} close={close} title="Discard the next secret?">
+      <Question open={asking === "abandon"} close={close} title={t("secrets.discardTheNextSecret")}>
         <Consent
-          text="The current secret stays in use. Remove the next one from your receiver."
-          word="Discard it"
+          text={t("secrets.theCurrentSecretStaysIn")}
+          word={t("secrets.discardIt")}
           close={close}
-          act={() => end("abandonRotation", "The next secret was discarded")}
+          act={() => end("abandonRotation", t("secrets.discarded"))}
         />
       </Question>
     </section>

@@ -4,6 +4,7 @@ import { ClientError, refusal } from "../../client/error.ts";
 import type { Asked, Exchanged, Sending, Target } from "../../client/exchange.ts";
 import { after, setByDaemon } from "./clock.ts";
 import { clear, slowDown } from "./pace.ts";
+import { t } from "../language/text.ts";
 
 export function nameOf(_target: Target): string {
   return "the server";
@@ -74,12 +75,12 @@ export function textOf(
   const isGood = status >= 200 && status <= 299;
   const isJson = /^application\/(problem\+)?json\b/.test(type);
   if (isGood && (isJson || !json)) return text;
-  if (!isJson) throw new ClientError("unreachable", "unreachable", `The server gave an unexpected answer (${status}).`);
+  if (!isJson) throw new ClientError("unreachable", "unreachable", t("server.unexpected", { status: String(status) }));
   throw refusal({ status, retryAfterMs }, JSON.parse(text) as object);
 }
 
 function notReached(timedOut: boolean): ClientError {
-  const message = timedOut ? "The server did not answer in time." : "The server cannot be reached.";
+  const message = timedOut ? t("server.late") : t("server.unreachable");
   return new ClientError("unreachable", "unreachable", message);
 }
 

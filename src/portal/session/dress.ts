@@ -1,8 +1,9 @@
 /** Applies the operator's name, colours, fonts and corners from `[portal]`. */
 import type { Portal } from "../../client/operations.ts";
+import { t } from "../language/text.ts";
 
 export function nameOf({ name }: Pick<Portal, "name">): string {
-  return name === "" ? "Webhooks" : name;
+  return name === "" ? t("common.webhooks") : name;
 }
 
 export function dress({ colors: { accent, header }, radius, font, font_url: fontUrl }: Portal): void {

@@ -14,6 +14,8 @@ import { usePath } from "./route.ts";
 import { useSession } from "./session.ts";
 import { TenantSwitch } from "./tenant-switch.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
+import { rich } from "../language/rich.tsx";
 
 /** The page around a frame may have a name and a logo of its own. */
 const IS_BARE = new URLSearchParams(location.search).get("header") === "off";
@@ -32,7 +34,7 @@ export function Frame({ hasEnded, end, children }: Props) {
   return (
     <>
       <a className="skip" href="#main" onClick={focusMain}>
-        Skip to the content
+        {t("frame.skipToTheContent")}
       </a>
       <header className="top">
         <div className="inner">
@@ -46,9 +48,9 @@ export function Frame({ hasEnded, end, children }: Props) {
             <BackLink
               className="back-out"
               to={back}
-              label={`Back to ${portal.name === "" ? new URL(back).host : nameOf(portal)}`}
+              label={t("frame.backTo", { name: portal.name === "" ? new URL(back).host : nameOf(portal) })}
             >
-              Back
+              {t("frame.back")}
             </BackLink>
           )}
           <Sections />
@@ -69,7 +71,7 @@ export function Frame({ hasEnded, end, children }: Props) {
 
 function Foot() {
   const { footer, terms_url: terms, help_url: help } = useSession().portal;
-  const links = [["Help", help] as const, ["Terms", terms] as const];
+  const links = [[t("frame.help"), help] as const, [t("frame.terms"), terms] as const];
   if (footer === "" && help === null && terms === null) return null;
   return (
     <footer className="foot">
@@ -89,9 +91,9 @@ function Foot() {
 }
 
 const SECTIONS = [
-  ["", "Endpoints"],
-  ["deliveries", "Deliveries"],
-  ["types", "Event types"],
+  ["", "common.endpoints"],
+  ["deliveries", "common.deliveries"],
+  ["types", "common.eventTypes"],
 ] as const;
 
 function Sections() {
@@ -100,14 +102,14 @@ function Sections() {
   // The API lists the deliveries of one endpoint, or of all that the tenant has.
   const isForSome = portal.endpoints !== null && portal.endpoints.length > 1;
   return (
-    <nav className="sections" aria-label="Sections">
+    <nav className="sections" aria-label={t("frame.sections")}>
       {SECTIONS.filter(([path]) => !(isForSome && path === "deliveries")).map(([path, word]) => (
         <a
           key={path}
           href={`#/${path}`}
           aria-current={(path === "" ? !/^(deliveries|types)$/.test(first) : first === path) ? "page" : undefined}
         >
-          {word}
+          {t(word)}
         </a>
       ))}
     </nav>
@@ -147,17 +149,17 @@ function useExpiry(expiresAt: string | null, end: () => void): void {
 }
 
 const WORDS = {
-  connecting: ["connecting", "Connecting"],
-  live: ["live", "Live: changes appear on their own"],
-  broken: ["reconnecting", "The connection was lost. Trying again"],
+  connecting: ["live.connecting", "live.connectingMore"],
+  live: ["live.live", "live.liveMore"],
+  broken: ["live.reconnecting", "live.reconnectingMore"],
 } as const;
 
 function LiveMark({ liveness }: { liveness: Liveness }) {
   const [word, title] = WORDS[liveness];
   return (
-    <span className={`live ${liveness}`} title={title} role="status">
+    <span className={`live ${liveness}`} title={t(title)} role="status">
       <i aria-hidden="true" />
-      <span>{word}</span>
+      <span>{t(word)}</span>
     </span>
   );
 }
@@ -169,8 +171,7 @@ function WaitBanner() {
   return (
     <div className="banner warn">
       <div className="inner" role="status">
-        There are too many requests right now. This page goes on at <At at={new Date(until).toISOString()} />, by
-        itself.
+        {rich("frame.tooMany", { at: <At at={new Date(until).toISOString()} /> })}
       </div>
     </div>
   );
@@ -187,10 +188,11 @@ function ExpiryBanner({ at, back }: { at: number; back: string | null }) {
     <div className="banner warn">
       <div className="inner">
         {/* Screen readers must read this once, not every second. */}
-        <span role="status">This link is about to expire.</span> <span>It works for {spanText(left)} more.</span>{" "}
+        <span role="status">{t("frame.thisLinkIsAboutTo")}</span>{" "}
+        <span>{t("frame.worksFor", { span: spanText(left) })}</span>{" "}
         {back !== null && (
           <BackLink to={back} keeps>
-            Get a new one
+            {t("frame.getANewOne")}
           </BackLink>
         )}
       </div>

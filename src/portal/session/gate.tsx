@@ -2,25 +2,23 @@
 import { useState, type FormEvent } from "react";
 import type { ClientError } from "../../client/error.ts";
 import { NEGLIGIBLE_MS, now } from "../server/clock.ts";
+import { faultText } from "../language/api.ts";
 import { Button } from "../parts/button.tsx";
 import { BackLink } from "./back-link.tsx";
 import { nameOf } from "./dress.ts";
 import type { Left } from "./left.ts";
+import { t } from "../language/text.ts";
 
 export function Welcome({ fault, open }: { fault: ClientError | undefined; open: (key: string) => void }) {
   const refused = fault?.failure === "not_allowed";
   return (
     <main className="gate">
-      <h1>{refused ? "This link no longer works" : "Open this page with a link"}</h1>
-      <p>
-        {refused
-          ? "It has expired, or it was revoked. Your endpoints are not affected: events keep arriving."
-          : "This is where you manage the endpoints that events are sent to. The application that sends them gives you a link to this page, usually in its settings."}
-      </p>
-      {refused && <p>Go back to the application you came from, and open a new link there.</p>}
+      <h1>{refused ? t("gate.noLonger") : t("gate.open")}</h1>
+      <p>{refused ? t("gate.refused") : t("gate.where")}</p>
+      {refused && <p>{t("gate.goBackToTheApplication")}</p>}
       {fault !== undefined && !refused && (
         <p className="alert bad" role="alert">
-          {fault.message} Try again in a moment.
+          {faultText(fault)} {t("gate.tryAgain")}
         </p>
       )}
       <KeyForm open={open} />
@@ -39,9 +37,9 @@ function KeyForm({ open }: { open: (key: string) => void }) {
   };
   return (
     <details className="operator">
-      <summary>I run this service and have a key</summary>
+      <summary>{t("gate.iRunThisServiceAnd")}</summary>
       <form onSubmit={submit} className="row-form" noValidate>
-        <label htmlFor="key">Key</label>
+        <label htmlFor="key">{t("gate.key")}</label>
         <input
           id="key"
           type="password"
@@ -54,12 +52,10 @@ function KeyForm({ open }: { open: (key: string) => void }) {
           onChange={(event) => (setKey(event.target.value), setWrong(false))}
         />
         <Button kind="primary" type="submit">
-          Open
+          {t("gate.openIt")}
         </Button>
         <p id="key-help" className={wrong ? "help wrong" : "help"} role={wrong ? "alert" : undefined}>
-          {wrong
-            ? "A key begins with whk_."
-            : "The key stays in this tab's memory, and a reload forgets it. To make a link for a customer, run “webhookd portal link TENANT”."}
+          {wrong ? t("gate.keyBegins") : t("gate.keyStays", { command: "webhookd portal link TENANT" })}
         </p>
       </form>
     </details>
@@ -79,24 +75,18 @@ export function Ended({ left, keeps }: EndedProps) {
   return (
     <main className="gate">
       <div role="alert">
-        <h1>{expired ? "This link has expired" : "This link no longer works"}</h1>
+        <h1>{expired ? t("gate.expired") : t("gate.noLonger")}</h1>
         <p>
-          {expired ? "Links to this page work only for a short time." : "It has expired, or it was revoked."} Your
-          endpoints are not affected: events keep arriving, and anything you started continues.
+          {expired ? t("gate.shortTime") : t("gate.expiredOrRevoked")} {t("gate.notAffected")}
         </p>
-        {keeps && (
-          <p>
-            What you typed here is kept. Open a new link in another tab of this browser, and this page goes on where you
-            were.
-          </p>
-        )}
+        {keeps && <p>{t("gate.whatYouTypedHereIs")}</p>}
       </div>
       {back === null ? (
-        <p>Go back to the application you came from, and open a new link there.</p>
+        <p>{t("gate.goBackToTheApplication")}</p>
       ) : (
         <p>
           <BackLink className="button primary" to={back} keeps={keeps}>
-            Back to {left.name === "" ? "the application" : nameOf(left)}
+            {left.name === "" ? t("gate.backToApp") : t("frame.backTo", { name: nameOf(left) })}
           </BackLink>
         </p>
       )}

@@ -1,7 +1,6 @@
 /** The session: the key of a link or of an operator, its rights, and the look of the page. */
 import { createContext, use, useCallback, useSyncExternalStore } from "react";
 import type { Ask, Client } from "../../client/client.ts";
-import type { ClientError } from "../../client/error.ts";
 import type { Answers, Portal } from "../../client/operations.ts";
 import type { Patch, Reading, Reads } from "../server/reads.ts";
 
@@ -68,11 +67,4 @@ const OF_NO_TENANT: readonly (keyof Answers)[] = ["listEventTypes", "listTenants
 
 export function inTenant(ask: Ask, tenant: string | undefined): Ask {
   return tenant === undefined ? ask : { ...ask, query: { ...ask.query, tenant } };
-}
-
-/** Returns the text of a failure, for people. */
-export function faultText(fault: ClientError): string {
-  const detail = fault.faults.length === 1 ? fault.faults[0]!.detail : fault.message;
-  const text = detail.replace(/^\/[a-z_/0-9]* /, "");
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { NONE } from "../server/reads.ts";
 import { go } from "./route.ts";
 import { useRead, useSession } from "./session.ts";
+import { t } from "../language/text.ts";
 
 /** Nobody reads a longer list of names. Beyond that, a name is typed. */
 const MANY = 100;
@@ -19,10 +20,10 @@ export function TenantSwitch() {
   };
   return (
     <label className="tenants">
-      <span className="quiet">Tenant</span>
+      <span className="quiet">{t("tenant.tenant")}</span>
       {value.next_cursor === null ? (
         <select value={tenant ?? ""} onChange={({ target }) => choose(target.value)}>
-          <option value="">All</option>
+          <option value="">{t("tenant.all")}</option>
           {names.map((name) => (
             <option key={name}>{name}</option>
           ))}
@@ -49,7 +50,7 @@ function TypedTenant({ names, chosen, choose }: TypedProps) {
     <>
       <input
         list="tenant-names"
-        placeholder="All"
+        placeholder={t("tenant.all")}
         autoComplete="off"
         spellCheck={false}
         value={typed}

@@ -1,7 +1,6 @@
 /** The catalogue: every event type with its description, schema and sample, and which endpoints get it. */
 import { useState } from "react";
 import type { EventType } from "../../client/operations.ts";
-import { counted } from "../../domain/wording.ts";
 import { shortUrl } from "../endpoints/standing.ts";
 import { Code } from "../parts/code.tsx";
 import { FindText, NothingFound } from "../parts/find.tsx";
@@ -11,11 +10,13 @@ import { NONE } from "../server/reads.ts";
 import { useFilters } from "../session/route.ts";
 import { useRead } from "../session/session.ts";
 import { useTitle } from "../session/title.ts";
+import { lifeText } from "./notes.ts";
+import { t } from "../language/text.ts";
 
 const SOME = 20;
 
 export function TypeCatalogue() {
-  useTitle("Event types");
+  useTitle(t("common.eventTypes"));
   const [filters] = useFilters();
   const { value, fault, again } = useRead("listEventTypes", {}, NONE);
   if (value === undefined) return fault === undefined ? <Loading lines={6} /> : <Trouble fault={fault} again={again} />;
@@ -24,18 +25,17 @@ export function TypeCatalogue() {
   return (
     <>
       <div className="title">
-        <h1>Event types</h1>
+        <h1>{t("common.eventTypes")}</h1>
       </div>
       <div className="stack">
         <div className="find">
-          <FindText placeholder="Part of a name or a description" />
+          <FindText placeholder={t("types.partOfANameOr")} />
         </div>
         <p className="quiet" role="status">
-          {counted(found.length, "event type", "event types")}
-          {text !== "" && " found"}
+          {text === "" ? t("list.types", { count: found.length }) : t("types.found", { count: found.length })}
         </p>
         {found.length === 0 ? (
-          <NothingFound what="event type" />
+          <NothingFound text={t("types.noneFits")} />
         ) : (
           <ul className="types card">
             {found.map((one) => (
@@ -54,7 +54,6 @@ function Type({
   type: EventType;
 }) {
   const [open, setOpen] = useState(false);
-  const day = (instant: string) => instant.slice(0, 10);
   return (
     <li>
       <div>
@@ -66,20 +65,18 @@ function Type({
         </p>
         {(archived || since !== null) && (
           <p className="quiet">
-            {since !== null && <>Deprecated since {day(since)}. </>}
-            {until !== null && <>Its events are expected to end on {day(until)}. </>}
-            {archived && <>Archived: no endpoint can choose it any more.</>}
+            {lifeText(since, until)} {archived && t("types.archived")}
           </p>
         )}
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-          <summary className="quiet">Sample, schema, and who gets it</summary>
+          <summary className="quiet">{t("types.sampleSchemaAndWhoGets")}</summary>
           {open && (
             <div className="stack">
               <Receivers type={name} />
-              <h3>A sample of its data</h3>
-              <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} isJson />
-              <h3>JSON Schema of its data</h3>
-              <Code text={JSON.stringify(schema, null, 2)} label={`Schema of ${name}`} isJson />
+              <h3>{t("types.sample")}</h3>
+              <Code text={JSON.stringify(sample, null, 2)} label={t("types.sampleOf", { name })} isJson />
+              <h3>{t("types.jsonSchemaOfItsData")}</h3>
+              <Code text={JSON.stringify(schema, null, 2)} label={t("types.schemaOf", { name })} isJson />
             </div>
           )}
         </details>
@@ -92,15 +89,10 @@ function Receivers({ type }: { type: string }) {
   const query = { type, limit: SOME, total: true };
   const { value, fault, again } = useRead("listEndpoints", { query });
   if (value === undefined) return fault === undefined ? <Loading lines={1} /> : <Trouble fault={fault} again={again} />;
-  if (value.data.length === 0) return <p>None of your endpoints gets it.</p>;
+  if (value.data.length === 0) return <p>{t("types.noneOfYourEndpointsGets")}</p>;
   return (
     <div>
-      <p>
-        {value.total === undefined
-          ? "These endpoints get it"
-          : `${counted(value.total, "endpoint gets", "endpoints get")} it`}
-        , unless its filter leaves an event out or it is disabled:
-      </p>
+      <p>{value.total === undefined ? t("types.theseGet") : t("types.get", { count: value.total })}</p>
       <ul className="links">
         {value.data.map(({ id, url }) => (
           <li key={id}>
@@ -110,7 +102,7 @@ function Receivers({ type }: { type: string }) {
           </li>
         ))}
       </ul>
-      {value.next_cursor !== null && <a href={`#/?type=${encodeURIComponent(type)}`}>See all of them</a>}
+      {value.next_cursor !== null && <a href={`#/?type=${encodeURIComponent(type)}`}>{t("types.seeAllOfThem")}</a>}
     </div>
   );
 }

@@ -2,10 +2,12 @@
 import { useState } from "react";
 import type { Endpoint } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
+import { MARKS, rich } from "../language/rich.tsx";
 import { Choices } from "../parts/choices.tsx";
 import { Code } from "../parts/code.tsx";
 import { PublicKeys } from "../secrets/public-keys.tsx";
 import { useCan, useSession } from "../session/session.ts";
+import { t } from "../language/text.ts";
 
 type Signature = Endpoint["signatures"][number];
 /** Either signature can be verified with the secret: the one with a timestamp, and the one of the body alone. */
@@ -37,58 +39,41 @@ export function VerifyingCode({ endpoint }: { endpoint: Endpoint }) {
   const methods: readonly (readonly [Method, string])[] = [
     ...(secret === "standard" ? ([["standard", "webhook-signature"]] as const) : []),
     ["hmac", header],
-    ["ed25519", "Public key"],
+    ["ed25519", t("code.publicKey")],
   ];
   const code = SNIPPETS[method][language]!.replaceAll(NAMED, header);
   return (
     <>
-      <Choices label="Verify with" all={methods} chosen={method} choose={choose} />
+      <Choices label={t("code.verifyWith")} all={methods} chosen={method} choose={choose} />
       {method === "standard" && <Standard header={header} />}
       {method === "hmac" && <OfBody header={header} />}
       {method === "ed25519" && <ByPublicKey endpoint={endpoint} />}
-      <Choices label="Language" all={LANGUAGES} chosen={language} choose={setLanguage} />
-      <Code text={code.trim()} label={`Code for ${name}`} />
+      <Choices label={t("code.language")} all={LANGUAGES} chosen={language} choose={setLanguage} />
+      <Code text={code.trim()} label={t("code.codeFor", { name })} />
     </>
   );
 }
 
 function Standard({ header }: { header: string }) {
-  return (
-    <p className="prose">
-      <strong>Recommended.</strong> <code>webhook-signature</code> follows Standard Webhooks. It covers{" "}
-      <code>webhook-id</code>, <code>webhook-timestamp</code> and the raw body, so the libraries also refuse an old
-      request that somebody recorded and sends again. <code>{header}</code> does not. Give the library this endpoint's
-      signing secret as it is shown, and the bytes as they arrived.
-    </p>
-  );
+  return <p className="prose">{rich("code.standard", { ...MARKS, header: <code>{header}</code> })}</p>;
 }
 
 function OfBody({ header }: { header: string }) {
-  return (
-    <p className="prose">
-      <code>{header}</code> is the HMAC-SHA256 of the raw body, in hexadecimal. The key is this endpoint's signing
-      secret as it is shown. Verify the bytes as they arrived, before anything parses them. It says nothing about time:
-      a recorded request verifies again, so keep the ids of the events that you have handled.
-    </p>
-  );
+  return <p className="prose">{rich("code.ofBody", { header: <code>{header}</code> })}</p>;
 }
 
 function ByPublicKey({ endpoint }: { endpoint: Endpoint }) {
   const mayManage = useCan("manage");
   return (
     <>
-      <p className="prose">
-        The entry <code>v1a,…</code> in <code>webhook-signature</code> is an Ed25519 signature of{" "}
-        <code>webhook-id</code>, <code>webhook-timestamp</code> and the raw body, joined by dots. Your receiver needs
-        only the public key, with which nobody can make a signature.
-      </p>
+      <p className="prose">{rich("code.byKey", MARKS)}</p>
       {needsPrivateKey(endpoint) ? (
         <PublicKeys tenant={endpoint.tenant} />
       ) : (
         <p className="alert wait">
           <span>
-            This endpoint does not get this signature.{" "}
-            {mayManage ? <a href={`#/${endpoint.id}/edit`}>Turn it on</a> : "It can be turned on when you edit it."}
+            {t("code.notHere")}{" "}
+            {mayManage ? <a href={`#/${endpoint.id}/edit`}>{t("code.turnOn")}</a> : t("code.canTurnOn")}
           </span>
         </p>
       )}

@@ -4,6 +4,7 @@
  */
 import { formsOf, no, withoutName, type Named, type Verdict } from "./judge.ts";
 import { base64, decodedSecret, isHmacSecret, mac, unbase64, verifierOf } from "./signature.ts";
+import { t } from "../language/text.ts";
 
 const HEADER = "webhook-signature";
 const VERSION = /^v\d\w?,/;
@@ -38,44 +39,36 @@ interface Entry {
 export async function judgeStandard(request: Request, given: string): Promise<Verdict> {
   const { body, timestamp, publicKeys } = request;
   const header = withoutName(given.trim(), HEADER).trim();
-  if (BARE.test(header)) return no("Its version is missing.", "An entry of webhook-signature begins with v1a, or v1,.");
+  if (BARE.test(header)) return no(t("judge.itsVersionIsMissing"), t("judge.anEntryOfWebhookSignature"));
   const texts = header.split(/\s+/);
   const formal = texts.map(formOf).find((fault) => fault !== null);
   if (formal) return formal;
   if (texts.every((text) => text.startsWith("v1a,")) && publicKeys.length === 0)
-    return no("There is no public key yet.", "Choose Ed25519 for an endpoint; its first one makes the key.");
+    return no(t("judge.thereIsNoPublicKey"), t("judge.chooseEd25519ForAnEndpoint"));
   const entries = (await Promise.all(texts.map((text) => entriesOf(text, request)))).flat();
-  if (entries.length === 0)
-    return no("This browser cannot check Ed25519.", "Use a newer browser, or the code for your language.");
+  if (entries.length === 0) return no(t("judge.thisBrowserCannotCheckEd25519"), t("judge.useANewerBrowserOr"));
   const id = request.id ?? /"id"\s*:\s*"([^"]+)"/.exec(body)?.[1];
-  if (id === undefined) return no("The body has no id.", "Paste the whole body, which begins with the event's id.");
+  if (id === undefined) return no(t("judge.theBodyHasNoId"), t("judge.pasteTheWholeBodyWhich"));
   const stamps = stampsOf(request);
-  if (stamps.length === 0) return withoutTimestamp;
+  if (stamps.length === 0) return withoutTimestamp();
   const by = await firstFit(entries, stamps, (stamp) => `${id}.${stamp}.${body}`);
   if (by !== null) return { matches: true, by };
-  return (await byMistake(request, { id, entries, stamps })) ?? (timestamp === "" ? withoutTimestamp : UNKNOWN);
+  return (await byMistake(request, { id, entries, stamps })) ?? (timestamp === "" ? withoutTimestamp() : unknown());
 }
 
-const withoutTimestamp = no(
-  "It does not match at the times of the attempts that are known.",
-  "Paste the webhook-timestamp of the same request too, because it is signed with the body.",
-);
-const UNKNOWN = no(
-  "It was made with another key, or for another request.",
-  "Take webhook-signature, webhook-timestamp and the raw body from one and the same request, and check the key.",
-);
+const withoutTimestamp = () => no(t("judge.itDoesNotMatchAt"), t("judge.pasteTheWebhookTimestampOf"));
+const unknown = () => no(t("judge.itWasMadeWithAnother"), t("judge.takeWebhookSignatureWebhookTimestamp"));
 
 /** Returns a verdict on an entry without needing a key, or null. */
 function formOf(text: string): Verdict | null {
-  if (!VERSION.test(text))
-    return no("An entry has no version.", "Each begins with v1, or v1a, and a space is before it.");
+  if (!VERSION.test(text)) return no(t("judge.anEntryHasNoVersion"), t("judge.eachBeginsWithV1Or"));
   const [version = "", encoded = ""] = text.split(",");
   if (version !== "v1a") return null;
-  if (/[-_]/.test(encoded)) return no("It is in base64url.", "Write it in base64, with + and / and padding.");
+  if (/[-_]/.test(encoded)) return no(t("judge.itIsInBase64url"), t("judge.writeItInBase64With"));
   const length = unbase64(encoded)?.length;
-  if (length === undefined) return no("What follows v1a, is not base64.", "Was it cut off?");
+  if (length === undefined) return no(t("judge.whatFollowsV1aIsNot"), t("judge.wasItCutOff"));
   if (length === ED25519_BYTES) return null;
-  return no(`It has ${length} bytes; an Ed25519 signature has ${ED25519_BYTES}.`, "Was it cut off?");
+  return no(t("judge.bytes", { length, right: ED25519_BYTES }), t("judge.wasItCutOff"));
 }
 
 /** Pairs an entry with every key that may have made it. Skips unknown versions. */
@@ -112,7 +105,7 @@ async function firstFit(
     const content = contentOf(stamp);
     const fitting = await Promise.all(entries.map(async ({ by, fits }) => ((await fits(content)) ? by : null)));
     const by = [...new Set(fitting.filter((one) => one !== null))];
-    if (by.length > 0) return by.join(", and ");
+    if (by.length > 0) return by.join(t("judge.and"));
   }
   return null;
 }
@@ -127,15 +120,14 @@ async function byMistake(request: Request, { id, entries, stamps }: Parsed): Pro
   const { body, timestamp, attempts } = request;
   const fits = (at: readonly string[], contentOf: (stamp: string) => string) => firstFit(entries, at, contentOf);
   if (/^\d{13}$/.test(timestamp) && (await fits([timestamp.slice(0, -3)], (stamp) => `${id}.${stamp}.${body}`)))
-    return no("The timestamp is in milliseconds.", "webhook-timestamp counts seconds.");
+    return no(t("judge.theTimestampIsInMilliseconds"), t("judge.webhookTimestampCountsSeconds"));
   const times = timestamp === "" ? [] : stampsOf({ ...request, timestamp: "", attempts });
   for (const stamp of times)
     if (await fits([stamp], () => `${id}.${stamp}.${body}`))
-      return no(`It belongs to the attempt whose webhook-timestamp is ${stamp}.`, "Take both from the same request.");
+      return no(t("judge.otherAttempt", { stamp }), t("judge.takeBothFromTheSame"));
   if (await fits(stamps, () => body))
-    return no("Only the body was signed.", "Sign webhook-id, webhook-timestamp and the body, joined by dots.");
+    return no(t("judge.onlyTheBodyWasSigned"), t("judge.signWebhookIdWebhookTimestamp"));
   for (const [form, reason] of formsOf(body))
-    if (await fits(stamps, (stamp) => `${id}.${stamp}.${form}`))
-      return no(reason, "Verify the bytes as they arrived, before anything parses them.");
+    if (await fits(stamps, (stamp) => `${id}.${stamp}.${form}`)) return no(reason, t("judge.verifyBytes"));
   return null;
 }

@@ -1,5 +1,6 @@
 /** Decides whether a signature of the body alone is valid. If not, it tries the usual mistakes to find the cause. */
 import { base64, decodedSecret, hex, isHmacSecret, mac, plainHash } from "./signature.ts";
+import { t } from "../language/text.ts";
 
 export interface Named {
   /** Completes a sentence: "with the current secret". */
@@ -20,17 +21,15 @@ export async function judge(body: string, given: string, secrets: readonly Named
   const formal = formOf(signature, header);
   if (formal !== null) return formal;
   if (!secrets.every(({ key }) => isHmacSecret(key)))
-    return no("This page checks HMAC only, and this is a key of another kind.", "Use a library for Standard Webhooks.");
+    return no(t("judge.thisPageChecksHmacOnly"), t("judge.useALibraryForStandard"));
   const value = signature.toLowerCase().replace(/^sha256=/, "");
   for (const { name, key } of secrets) {
     const right = await mac(key, body);
     if (value === hex(right)) {
-      if (signature.startsWith("sha256="))
-        return no("There is “sha256=” before it.", "The header has only the 64 digits.");
+      if (signature.startsWith("sha256=")) return no(t("judge.thereIsSha256BeforeIt"), t("judge.theHeaderHasOnlyThe"));
       return { matches: true, by: name };
     }
-    if (signature === base64(right))
-      return no("It is right, but in base64.", "Write the HMAC in hexadecimal: 64 digits from 0 to f.");
+    if (signature === base64(right)) return no(t("judge.itIsRightButIn"), t("judge.writeTheHmacInHexadecimal"));
   }
   return (
     (await byOtherKey(body, value, secrets, header)) ?? (await byOtherBody(body, value, secrets)) ?? unknown(value)
@@ -44,7 +43,7 @@ export function withoutName(given: string, header: string): string {
 
 /** Returns a verdict that needs no trying, or null. */
 function formOf(signature: string, header: string): Verdict | null {
-  if (signature === "") return no("There is no signature.", `Paste the value of ${header}.`);
+  if (signature === "") return no(t("judge.thereIsNoSignature"), t("judge.pasteValue", { header }));
   return null;
 }
 
@@ -57,38 +56,34 @@ async function byOtherKey(
   for (const { key: secret } of secrets) {
     const decoded = decodedSecret(secret);
     if (decoded !== null && value === hex(await mac(decoded, body)))
-      return no(
-        "The secret was decoded from base64 first.",
-        `For ${header}, use the secret as it is shown, whsec_ included.`,
-      );
+      return no(t("judge.theSecretWasDecodedFrom"), t("judge.forHeader", { header }));
     if (value === hex(await mac(secret.replace(/^whsec_/, ""), body)))
-      return no("The secret was used without whsec_.", "Use it as it is shown, whsec_ included.");
+      return no(t("judge.theSecretWasUsedWithout"), t("judge.useItAsItIs"));
     for (const space of ["\n", "\r\n", " "])
       if (value === hex(await mac(secret + space, body)))
-        return no("There is white space after the secret.", "Trim it when you read it from a file or a variable.");
+        return no(t("judge.thereIsWhiteSpaceAfter"), t("judge.trimItWhenYouRead"));
   }
-  if (value === hex(await plainHash(body)))
-    return no("This is a plain SHA-256.", "Use HMAC-SHA256 with the secret as the key.");
+  if (value === hex(await plainHash(body))) return no(t("judge.thisIsAPlainSha"), t("judge.useHmacSha256WithThe"));
   return null;
 }
 
 /** Returns the forms into which frameworks change a body before a program sees it. */
 export function formsOf(body: string): readonly (readonly [form: string, reason: string])[] {
   const forms: (readonly [string, string])[] = [
-    [`${body}\n`, "There is a newline after the body."],
-    [body.trimEnd(), "White space at the end of the body is missing."],
-    [body.replaceAll("\n", "\r\n"), "The body's lines end with CR LF."],
+    [`${body}\n`, t("judge.newline")],
+    [body.trimEnd(), t("judge.trimmed")],
+    [body.replaceAll("\n", "\r\n"), t("judge.crlf")],
   ];
   try {
     const parsed: unknown = JSON.parse(body);
-    const again = "The body was parsed and serialized again.";
+    const again = t("judge.serialized");
     const inData = (parsed as { data?: unknown }).data;
     forms.push(
       [JSON.stringify(parsed), again],
       [JSON.stringify(parsed, null, 2), again],
       [JSON.stringify(parsed, null, 4), again],
       [spaced(JSON.stringify(parsed)), again],
-      [JSON.stringify(inData), "Only the data was signed, not the whole body."],
+      [JSON.stringify(inData), t("judge.onlyData")],
     );
   } catch {
     // The body is not JSON, so no program serialized it.
@@ -102,22 +97,15 @@ function spaced(json: string): string {
 }
 
 async function byOtherBody(body: string, value: string, secrets: readonly Named[]): Promise<Verdict | null> {
-  const todo = "Verify the bytes as they arrived, before anything parses them.";
+  const todo = t("judge.verifyBytes");
   for (const [form, reason] of formsOf(body))
     for (const { key } of secrets) if (value === hex(await mac(key, form))) return no(reason, todo);
   return null;
 }
 
 function unknown(value: string): Verdict {
-  if (/^[0-9a-f]{40}$/.test(value)) return no("It is as long as an HMAC-SHA1.", "Use HMAC-SHA256.");
-  if (/^[0-9a-f]{128}$/.test(value)) return no("It is as long as an HMAC-SHA512.", "Use HMAC-SHA256.");
-  if (!/^[0-9a-f]{64}$/.test(value))
-    return no(
-      `It has ${value.length} characters; a signature has 64 hexadecimal digits.`,
-      "Was it cut off, or is it a different header?",
-    );
-  return no(
-    "It was made with a different secret, or from a different body.",
-    "Check that the receiver has this endpoint's secret, and that it reads the raw body of this request.",
-  );
+  if (/^[0-9a-f]{40}$/.test(value)) return no(t("judge.sha1"), t("judge.useHmacSha256"));
+  if (/^[0-9a-f]{128}$/.test(value)) return no(t("judge.sha512"), t("judge.useHmacSha256"));
+  if (!/^[0-9a-f]{64}$/.test(value)) return no(t("judge.length", { length: value.length }), t("judge.wasItCutOffOr"));
+  return no(t("judge.itWasMadeWithA"), t("judge.checkThatTheReceiverHas"));
 }

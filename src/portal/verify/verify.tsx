@@ -4,44 +4,39 @@ import type { Delivery, Endpoint, SigningKeys, SigningSecrets } from "../../clie
 import { BODY_FORMATS } from "../../domain/endpoints/body-format.ts";
 import { type NoBody, sentBody } from "../delivery/envelope.ts";
 import { Button } from "../parts/button.tsx";
+import { MARKS, rich } from "../language/rich.tsx";
 import { useAct } from "../parts/act.ts";
 import { Trouble } from "../parts/states.tsx";
 import { useTenantAsk } from "../secrets/public-keys.tsx";
 import { useCall, useCan, useRead, useSession } from "../session/session.ts";
 import { VerifyingCode } from "./code.tsx";
-import { judge, type Named, type Verdict } from "./judge.ts";
+import { judge, no, type Named, type Verdict } from "./judge.ts";
 import { isStandard, judgeStandard } from "./judge-standard.ts";
 import { canSign } from "./signature.ts";
 import { unawaited } from "../../domain/unawaited.ts";
+import { t } from "../language/text.ts";
+import type { WordKey } from "../language/catalogue.ts";
 
 export function Verify({ endpoint }: { endpoint: Endpoint }) {
   return (
     <div className="columns">
       <section className="stack">
-        <h2>Verify what arrives</h2>
+        <h2>{t("verify.verifyWhatArrives")}</h2>
         <VerifyingCode endpoint={endpoint} />
       </section>
       <section className="stack">
-        <h2>It does not match?</h2>
-        {canSign() ? <Check endpoint={endpoint} /> : <p>This page can compute signatures only over https.</p>}
+        <h2>{t("verify.itDoesNotMatch")}</h2>
+        {canSign() ? <Check endpoint={endpoint} /> : <p>{t("verify.thisPageCanComputeSignatures")}</p>}
       </section>
     </div>
   );
 }
 
 const OTHER = "other";
-const NO_BODY: Readonly<Record<NoBody, Verdict>> = {
-  erased: {
-    matches: false,
-    reason: "The data of this event was erased, so its signature can no longer be checked here.",
-    todo: "Choose another request, or paste the body that your receiver got.",
-  },
-  unknown_format: {
-    matches: false,
-    reason: "This page is older than the server, and does not know the format of this body.",
-    todo: "Reload the page, or paste the body that your receiver got.",
-  },
-};
+const NO_BODY = {
+  erased: ["verify.erased", "verify.chooseAnother"],
+  unknown_format: ["verify.olderPage", "verify.reload"],
+} as const satisfies Readonly<Record<NoBody, readonly [WordKey, WordKey]>>;
 const BLANK = { body: "", signature: "", timestamp: "", secret: "" };
 type Typed = typeof BLANK;
 
@@ -65,14 +60,12 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
     });
   return (
     <form className="stack" noValidate onSubmit={(submitted) => (submitted.preventDefault(), unawaited(check()))}>
-      <p className="prose">
-        Paste the signature that your receiver computed, or the one that it got. It is checked in your browser.
-      </p>
+      <p className="prose">{t("verify.pasteTheSignatureThatYour")}</p>
       <Which recent={recent ?? []} event={event} choose={(one) => (setChosen(one), setVerdict(null))} />
       <Fields typed={typed} isOther={event === OTHER} change={type} />
       <div className="actions start">
         <Button kind="primary" type="submit" busy={act.busy}>
-          Check it
+          {t("verify.checkIt")}
         </Button>
       </div>
       {act.fault && <Trouble fault={act.fault} />}
@@ -94,7 +87,7 @@ function Fields({ typed, isOther, change }: FieldsProps) {
     <>
       {isOther && (
         <div className="field">
-          <label htmlFor="body">Body</label>
+          <label htmlFor="body">{t("verify.body")}</label>
           <textarea
             id="body"
             spellCheck={false}
@@ -103,11 +96,16 @@ function Fields({ typed, isOther, change }: FieldsProps) {
           />
         </div>
       )}
-      <Line id="signature" label="Signature" value={typed.signature} change={(signature) => change({ signature })} />
+      <Line
+        id="signature"
+        label={t("verify.signature")}
+        value={typed.signature}
+        change={(signature) => change({ signature })}
+      />
       {isStandard(typed.signature) && (
         <Line
           id="timestamp"
-          label={isOther ? "webhook-timestamp" : "webhook-timestamp, if you have it"}
+          label={isOther ? "webhook-timestamp" : t("verify.timestamp")}
           value={typed.timestamp}
           change={(timestamp) => change({ timestamp })}
         />
@@ -115,7 +113,7 @@ function Fields({ typed, isOther, change }: FieldsProps) {
       {!maySecrets && !onlyByPublicKey(typed.signature) && (
         <Line
           id="secret"
-          label="Signing secret"
+          label={t("common.signingSecret")}
           isSecret
           value={typed.secret}
           change={(secret) => change({ secret })}
@@ -140,8 +138,11 @@ function useJudge({ id, tenant, format }: Endpoint) {
     const { signature } = typed;
     const answer = delivery && (await client.text("getEvent", { id: delivery.event }));
     const sent = answer === undefined ? typed : sentBody(answer, format);
-    if (typeof sent === "string") return NO_BODY[sent];
-    const given: Named = { name: "with the secret you pasted", key: typed.secret.trim() };
+    if (typeof sent === "string") {
+      const [reason, todo] = NO_BODY[sent];
+      return no(t(reason), t(todo));
+    }
+    const given: Named = { name: t("verify.withPasted"), key: typed.secret.trim() };
     const needsSecret = !onlyByPublicKey(signature);
     const secrets = !needsSecret ? [] : maySecrets ? secretsOf(await call("getSecret", { id })) : [given];
     const judged = isStandard(signature)
@@ -181,7 +182,7 @@ async function byEarlierFormat(
   for (const format of BODY_FORMATS) {
     const sent = sentBody(answer, format);
     const verdict = format === now || typeof sent === "string" ? null : await judged(sent.body);
-    if (verdict?.matches) return { matches: true, by: `${verdict.by}, in the format that this endpoint had before` };
+    if (verdict?.matches) return { matches: true, by: t("verify.earlierFormat", { by: verdict.by }) };
   }
   return null;
 }
@@ -195,15 +196,15 @@ interface WhichProps {
 function Which({ recent, event, choose }: WhichProps) {
   return (
     <div className="field">
-      <label htmlFor="which">Request</label>
+      <label htmlFor="which">{t("common.request")}</label>
       <select id="which" value={event} onChange={({ target }) => choose(target.value)}>
         {recent.map(({ id, type, event: one, test }) => (
           <option key={id} value={one}>
             {type} · {one}
-            {test && " · test event"}
+            {test && ` · ${t("trigger.test")}`}
           </option>
         ))}
-        <option value={OTHER}>Another body, pasted here</option>
+        <option value={OTHER}>{t("verify.anotherBodyPastedHere")}</option>
       </select>
     </div>
   );
@@ -235,25 +236,20 @@ function Line({ id, label, isSecret = false, value, change }: LineProps) {
 }
 
 function secretsOf({ signing_secret: current, next_signing_secret: next }: SigningSecrets): Named[] {
-  const first = { name: "with the current secret", key: current };
-  return next === undefined ? [first] : [first, { name: "with the next secret", key: next }];
+  const first = { name: t("verify.withCurrent"), key: current };
+  return next === undefined ? [first] : [first, { name: t("verify.withNext"), key: next }];
 }
 
 function publicKeysOf({ public_key: current, next_public_key: next }: SigningKeys): Named[] {
   const keys = [
-    { name: "with the current public key", key: current },
-    { name: "with the next public key", key: next },
+    { name: t("verify.withCurrentKey"), key: current },
+    { name: t("verify.withNextKey"), key: next },
   ];
   return keys.filter((one): one is Named => typeof one.key === "string");
 }
 
 function Said({ verdict }: { verdict: Verdict }) {
-  if (verdict.matches)
-    return (
-      <p className="alert good">
-        <strong>It matches</strong> {verdict.by}.
-      </p>
-    );
+  if (verdict.matches) return <p className="alert good">{rich("verify.matches", { ...MARKS, by: verdict.by })}</p>;
   return (
     <div className="alert bad">
       <p>
