@@ -1,9 +1,9 @@
-/** Builds the page in `src/portal`: an HTML file, a script, a style sheet and an icon. */
+/** Builds the page in `src/portal`: an HTML file, a script and its languages, a style sheet and an icon. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
-import { build, type Metafile, type Plugin } from "esbuild";
+import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import type { KeptFile } from "../src/portal/files.ts";
 import { root } from "./root.ts";
 
@@ -20,37 +20,52 @@ export interface Portal {
   readonly metafile: Metafile;
 }
 
+/** Each language but English is a file of its own, which the page loads if it is chosen. */
+const LANGUAGES = ["german"].map((name) => `src/portal/language/${name}.ts`);
+
+const OPTIONS = {
+  absWorkingDir: root,
+  outdir: join(root, "dist/portal"),
+  entryNames: "[name].[hash]",
+  write: false,
+  metafile: true,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  platform: "browser",
+  target: ["chrome120", "firefox121", "safari17.2"],
+  charset: "utf8",
+  legalComments: "none",
+  logLevel: "warning",
+} as const satisfies BuildOptions;
+
 /** `quality` is Brotli's. Quality 11 takes a second, and its files are a seventh smaller than those of 5. */
 export async function buildPortal(quality: number): Promise<Portal> {
-  const { metafile, outputFiles } = await build({
-    absWorkingDir: root,
+  const languages = await build({ ...OPTIONS, entryPoints: LANGUAGES });
+  const page = await build({
+    ...OPTIONS,
     entryPoints: [
       { in: "src/portal/main.tsx", out: "page" },
       { in: "src/portal/style/page.css", out: "page" },
     ],
-    outdir: join(root, "dist/portal"),
-    entryNames: "[name].[hash]",
-    write: false,
-    metafile: true,
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "browser",
-    target: ["chrome120", "firefox121", "safari17.2"],
     jsx: "automatic",
-    charset: "utf8",
-    legalComments: "none",
-    logLevel: "warning",
     define: { "process.env.NODE_ENV": '"production"', __SNIPPETS__: JSON.stringify(JSON.stringify(snippets())) },
-    plugins: [fetched],
+    plugins: [fetched, apart(languages.outputFiles.map(({ path }) => basename(path)))],
   });
+  const metafile = {
+    inputs: { ...page.metafile.inputs, ...languages.metafile.inputs },
+    outputs: { ...page.metafile.outputs, ...languages.metafile.outputs },
+  };
   const icon = readFileSync(join(root, "src/portal/style/icon.svg"));
   const parts = [
-    ...outputFiles.map(({ path, contents }) => ({ name: basename(path), contents })),
+    ...[...page.outputFiles, ...languages.outputFiles].map(({ path, contents }) => ({
+      name: basename(path),
+      contents,
+    })),
     { name: `icon.${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`, contents: icon },
   ];
   const named = (extension: string) => parts.find(({ name }) => name.endsWith(extension))!.name;
-  const page = readFileSync(join(root, "src/portal/page.html"), "utf8")
+  const html = readFileSync(join(root, "src/portal/page.html"), "utf8")
     .replaceAll(/\{\{(\.\w+)\}\}/g, (_, extension: string) => `portal/${named(extension)}`)
     .replaceAll(/>\s+</g, "><");
   const kept = (path: string, extension: string, contents: Uint8Array): KeptFile => ({
@@ -59,7 +74,7 @@ export async function buildPortal(quality: number): Promise<Portal> {
     br: brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }),
   });
   const files = [
-    kept("/portal", ".html", Buffer.from(page)),
+    kept("/portal", ".html", Buffer.from(html)),
     ...parts.map(({ name, contents }) => kept(`/portal/${name}`, extname(name), contents)),
   ];
   return { files, metafile };
@@ -93,6 +108,20 @@ const fetched: Plugin = {
     );
   },
 };
+
+/** Leaves the languages out of the page. It loads each by the name that its file has, which stands beside its own. */
+function apart(names: readonly string[]): Plugin {
+  return {
+    name: "apart",
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.\/\w+\.ts$/ }, ({ path, kind }) => {
+        if (kind !== "dynamic-import") return null;
+        const name = names.find((one) => one.startsWith(`${basename(path, ".ts")}.`));
+        return name === undefined ? null : { path: `./${name}`, external: true };
+      });
+    },
+  };
+}
 
 const CACHE = join(root, ".cache/portal.json");
 

@@ -15,14 +15,65 @@ export type Key = keyof English;
 /** A language lacks no text, and counts where English does. */
 export type Texts = { readonly [K in Key]: English[K] extends string ? string : Forms };
 
+/** The codes whose refusal the page says in its own words. Others have details that only the API's message has. */
+export const KNOWN_FAULTS = [
+  "unauthorized",
+  "forbidden",
+  "not_found",
+  "request_timeout",
+  "event_not_failed",
+  "delivery_behind",
+  "delivery_settled",
+  "endpoint_disabled",
+  "endpoint_damaged",
+  "endpoint_limit",
+  "rotation_in_progress",
+  "not_rotating",
+  "canary_failed",
+  "job_ended",
+  "plan_changed",
+  "payload_too_large",
+  "rate_limited",
+  "internal",
+  "overloaded",
+  "shutting_down",
+  "storage_unavailable",
+  "storage_full",
+  "missing_field",
+  "invalid_type",
+  "invalid_syntax",
+  "out_of_range",
+  "too_long",
+  "too_few",
+  "forbidden_char",
+  "invalid_secret",
+  "invalid_header",
+  "url_invalid",
+  "url_too_long",
+  "url_scheme",
+  "url_userinfo",
+  "url_fragment",
+  "url_forbidden_char",
+  "host_invalid",
+  "host_single_label",
+  "host_special_use",
+  "host_metadata",
+  "host_is_ip",
+  "port_not_allowed",
+  "address_not_public",
+  "address_metadata",
+  "address_denied",
+  "address_self",
+  "unknown_event",
+] as const satisfies readonly (ErrorCode | FieldCode)[];
+
 /** The page's own words for what the API says in English: refusals, and why an event did not arrive. */
 export interface ApiTexts {
-  /** A code that is not here has details that no translation knows, so the API's message is shown. */
-  readonly faults: Readonly<Partial<Record<ErrorCode | FieldCode | "unreachable", string>>>;
+  readonly faults: Readonly<Record<(typeof KNOWN_FAULTS)[number], string>>;
   readonly reasons: Readonly<Record<Reason["code"], string>>;
 }
 
-export const TAGS = ["en"] as const;
+export const TAGS = ["en", "de"] as const;
 export type Tag = (typeof TAGS)[number];
 
 export interface Language {

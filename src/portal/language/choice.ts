@@ -3,7 +3,10 @@ import { type Language, type Tag, TAGS } from "./catalogue.ts";
 import { ENGLISH, speak } from "./text.ts";
 
 /** Only the language that is chosen is loaded. English is part of the page. */
-const OTHERS: Readonly<Record<Tag, () => Promise<Language>>> = { en: () => Promise.resolve(ENGLISH) };
+const LANGUAGES: Readonly<Record<Tag, () => Promise<Language>>> = {
+  en: async () => ENGLISH,
+  de: async () => (await import("./german.ts")).GERMAN,
+};
 
 /** Returns the first wish that there is a language for, with the region that it names. `wishes` are tags of BCP 47. */
 export function chosenFrom(wishes: readonly string[]): { readonly tag: Tag; readonly locale: string } {
@@ -28,7 +31,7 @@ export async function chooseLanguage(): Promise<void> {
   const asked = new URLSearchParams(location.search).get("locale");
   const { tag, locale } = chosenFrom([...(asked === null ? [] : [asked]), ...navigator.languages]);
   try {
-    speak(await OTHERS[tag](), locale);
+    speak(await LANGUAGES[tag](), locale);
     document.documentElement.lang = tag;
   } catch {
     // Without the file of its language, the page is English.
