@@ -7,6 +7,7 @@ const LANGUAGES: Readonly<Record<Tag, () => Promise<Language>>> = {
   en: async () => ENGLISH,
   de: async () => (await import("./german.ts")).GERMAN,
   fr: async () => (await import("./french.ts")).FRENCH,
+  es: async () => (await import("./spanish.ts")).SPANISH,
 };
 
 /** Returns the first wish that there is a language for, with the region that it names. `wishes` are tags of BCP 47. */
