@@ -21,7 +21,7 @@ export interface Portal {
 }
 
 /** Each language but English is a file of its own, which the page loads if it is chosen. */
-const LANGUAGES = ["german", "french", "spanish"].map((name) => `src/portal/language/${name}.ts`);
+const LANGUAGES = ["german", "french", "spanish", "japanese"].map((name) => `src/portal/language/${name}.ts`);
 
 const OPTIONS = {
   absWorkingDir: root,

@@ -73,7 +73,7 @@ export interface ApiTexts {
   readonly reasons: Readonly<Record<Reason["code"], string>>;
 }
 
-export const TAGS = ["en", "de", "fr", "es"] as const;
+export const TAGS = ["en", "de", "fr", "es", "ja"] as const;
 export type Tag = (typeof TAGS)[number];
 
 export interface Language {

@@ -8,6 +8,7 @@ const LANGUAGES: Readonly<Record<Tag, () => Promise<Language>>> = {
   de: async () => (await import("./german.ts")).GERMAN,
   fr: async () => (await import("./french.ts")).FRENCH,
   es: async () => (await import("./spanish.ts")).SPANISH,
+  ja: async () => (await import("./japanese.ts")).JAPANESE,
 };
 
 /** Returns the first wish that there is a language for, with the region that it names. `wishes` are tags of BCP 47. */
