@@ -51,6 +51,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/portal/find.test.ts",
   "test/portal/renewal.test.ts",
   "test/portal/settings.test.ts",
+  "test/portal/languages.test.ts",
   "test/portal/order.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/store/postgres/served.test.ts",
