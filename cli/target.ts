@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient, type Client, type Target } from "../src/client/client.ts";
 import { isLoopback, loadConfig, type Config } from "../src/config.ts";
+import { withoutSecrets } from "../src/config/inputs.ts";
 import { printAddress } from "../src/config/kinds.ts";
 import { NotUtf8, utf8Of } from "../src/domain/utf8.ts";
 import { loadSettings, type LoadedSettings } from "../src/config/settings.ts";
@@ -35,7 +36,9 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   const named = fromFlags(args) ?? (args["data-dir"] === undefined ? fromVariables(io.env) : null);
   if (named !== null && "socket" in named) return { socket: named.socket };
 
-  const inputs = io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) });
+  const inputs = withoutSecrets(
+    io.configInputs({ config: args.config, settings: directorySettings(args["data-dir"]) }),
+  );
   const keyFile = args["key-file"] ?? io.env.WEBHOOKD_KEY_FILE;
   if (named !== null) {
     const url = readUrl(named.url, named.where);

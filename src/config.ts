@@ -61,6 +61,8 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
   readonly paused: boolean;
   /** All settings as the operator gave them, by the names that the operator knows. */
   readonly settings: Settings;
+  /** The files with a secret that every user of this host can read. */
+  readonly openSecrets: readonly string[];
   /** The file that was read; null if there was none. */
   readonly file: string | null;
 }
@@ -111,7 +113,7 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
     } else needsRestart.push(name);
   }
   const settings = { ...current.settings, ...taken } as Settings;
-  const { eventTypes, tenants, file } = next;
+  const { eventTypes, tenants, file, openSecrets } = next;
   const { also } = current.signature;
   const { tenants: egressTenants } = next.egress;
   if (!isDeepStrictEqual(current.eventTypes, eventTypes)) changed.push(EVENT_TYPES);
@@ -121,7 +123,7 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   if (!isDeepStrictEqual(also, next.signature.also)) needsRestart.push(ALSO);
   const { outboxes } = current;
   return {
-    config: build({ settings, eventTypes, egressTenants, tenants, outboxes, also, file }, inputs),
+    config: build({ settings, eventTypes, egressTenants, tenants, outboxes, also, file, openSecrets }, inputs),
     changed,
     needsRestart,
   };
@@ -165,12 +167,17 @@ export function departures(config: Config): string[] {
   return sentences;
 }
 
+/** Returns one sentence for each file with a secret that every user of this host can read. */
+export function exposures({ openSecrets }: Pick<Config, "openSecrets">): string[] {
+  return openSecrets.map((file) => `Every user of this host can read the secret in ${file}: chmod o-r ${file}`);
+}
+
 function ladder(delays: readonly number[]): string {
   return delays.map(printDuration).join(", ") || "none";
 }
 
 function build(
-  { settings, eventTypes, egressTenants, tenants, outboxes, also, file }: Omit<LoadedSettings, "origins">,
+  { settings, eventTypes, egressTenants, tenants, outboxes, also, file, openSecrets }: Omit<LoadedSettings, "origins">,
   inputs: ConfigInputs,
 ): Config {
   const sections = sectionsOf(settings);
@@ -206,6 +213,7 @@ function build(
     dev,
     paused,
     settings,
+    openSecrets,
     file,
   };
 }

@@ -271,6 +271,7 @@ const RULES: Rule[] = [
       "src/store/postgres/engine/",
       "src/store/postgres/fault.ts",
       "src/domain",
+      "src/secret-file.ts",
       NODE,
       "better-sqlite3",
     ],
@@ -288,7 +289,11 @@ const RULES: Rule[] = [
     types: ["src/clock.ts", "src/delivery/deliveries.ts", "src/store/store.ts"],
     why: "what the daemon tells Prometheus",
   },
-  { from: "src/config", may: ["src/config", "src/domain", "src/build.ts", NODE, "smol-toml"], why: "settings" },
+  {
+    from: "src/config",
+    may: ["src/config", "src/domain", "src/build.ts", "src/secret-file.ts", NODE, "smol-toml"],
+    why: "settings",
+  },
   {
     from: "src/client",
     may: [
@@ -323,6 +328,7 @@ const RULES: Rule[] = [
     why: "the addon",
   },
   { from: "src/passphrase.ts", may: ["src/domain/utf8.ts", NODE], why: "a secret from a file" },
+  { from: "src/secret-file.ts", may: ["src/domain/utf8.ts", NODE], why: "one secret from a file" },
   { from: "src/thread.ts", may: ["src/bundle.ts", NODE], why: "threads" },
   { from: "src/alarm.ts", may: [], types: ["src/clock.ts", "src/log.ts"], why: "trouble, as the log hears of it" },
   { from: "src", may: ["src/build.ts", NODE], why: "small leaves" },

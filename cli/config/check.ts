@@ -1,4 +1,4 @@
-import { departures, readConfig } from "../../src/config.ts";
+import { departures, exposures, readConfig } from "../../src/config.ts";
 import { ConfigError, type Mistake } from "../../src/config/mistake.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { command, JSON_FLAG } from "../command.ts";
@@ -23,7 +23,7 @@ export const configCheck = command({
       const { refusals } = await import("../../src/daemon/reloaded.ts");
       const mistakes = [...read.mistakes, ...(await refusals({ config, ...read }))];
       if (mistakes.length > 0) throw new ConfigError(mistakes);
-      const notes = departures(config);
+      const notes = [...departures(config), ...exposures(config)];
       const { file, origins } = loadSettings(inputs);
       const variables = [...origins.values()].map((where) => where()).filter((where) => where.startsWith("WEBHOOKD_"));
       if (args.json) sayJson(io, { ok: true, file, variables, notes, mistakes: [] });

@@ -1,4 +1,4 @@
-import { isLive, nameOf, SETTINGS, writeSetting, type Settings } from "../../src/config/schema.ts";
+import { fileKeyOf, isLive, nameOf, SETTINGS, writeSetting, type Settings } from "../../src/config/schema.ts";
 
 const WIDTH = 112;
 
@@ -52,7 +52,9 @@ export function renderConfig(settings: Settings): string {
   let section = "";
   for (const setting of SETTINGS) {
     if (setting.section !== section) lines.push("", `[${(section = setting.section)}]`);
-    const sentence = isLive(setting) ? `${setting.sentence} Re-read on SIGHUP.` : setting.sentence;
+    const fileKey = fileKeyOf(setting);
+    const apart = fileKey === null ? "" : ` Or ${fileKey}: the file that holds it.`;
+    const sentence = `${setting.sentence}${apart}${isLive(setting) ? " Re-read on SIGHUP." : ""}`;
     lines.push(...comment(sentence), `${setting.key} = ${writeSetting(setting, settings[nameOf(setting)])}`);
   }
   return `${lines.join("\n")}\n${TAIL}`;

@@ -1,4 +1,4 @@
-import { departures, loadConfig, rereadConfig, type Config } from "../../src/config.ts";
+import { departures, exposures, loadConfig, rereadConfig, type Config } from "../../src/config.ts";
 import { mistakesOf } from "../../src/config/mistake.ts";
 import type { ConfigInputs } from "../../src/config/inputs.ts";
 import type { SettingName } from "../../src/config/schema.ts";
@@ -105,7 +105,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
       );
     // Keep one listener for good: a signal that arrives while the listener is being replaced is lost.
     io.onHangup(() => onHangup());
-    for (const sentence of departures(config)) log.warn({}, sentence);
+    for (const sentence of [...departures(config), ...exposures(config)]) log.warn({}, sentence);
     if (inputs().root) log.warn({}, AS_ROOT);
     const startDaemon = await load();
     let daemon = await mending(() => startDaemon(config, { log, listenFd }));
@@ -163,6 +163,7 @@ class Rereader {
       this.config = reread.config;
       if (reread.changed.includes("egress.allow_http"))
         for (const sentence of departures(this.config)) log.warn({}, sentence);
+      for (const sentence of exposures(this.config)) log.warn({}, sentence);
     } catch (error) {
       log.level = before;
       this.#sayUnchanged(error);

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { departures, isLoopback, loadConfig, type Config } from "../../src/config.ts";
+import { departures, exposures, isLoopback, loadConfig, type Config } from "../../src/config.ts";
 import { ConfigError } from "../../src/config/mistake.ts";
 import type { Status } from "../../src/client/operations.ts";
 import { ClientError, createClient, type Client } from "../../src/client/client.ts";
@@ -81,6 +81,7 @@ async function* examine(args: Args, io: Io): AsyncGenerator<Finding> {
   }
   yield ok("configuration", loadSettings(inputs).file ?? "no file; defaults and environment variables");
   for (const sentence of departures(config)) yield warn("configuration", sentence, "webhookd config show --origin");
+  for (const sentence of exposures(config)) yield warn("configuration", sentence, "webhookd config show --origin");
   const daemon = args.offline ? null : await ask(args, io);
   if (daemon === null || "level" in daemon) {
     yield* hostFindings(io);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { readFilter } from "../../src/client/filter.ts";
-import type { ConfigFlags } from "../../src/config/inputs.ts";
+import { withoutSecrets, type ConfigFlags } from "../../src/config/inputs.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { packed, version } from "../../src/build.ts";
 import { type ArgsOf, command, TARGET } from "../command.ts";
@@ -63,7 +63,7 @@ function settingsOf(args: Args, io: Io) {
     ...(args["read-only"] ? [{ name: "ui.read_only", flag: "--read-only", text: "true" } as const] : []),
     ...(args.ascii ? [{ name: "ui.ascii", flag: "--ascii", text: "always" } as const] : []),
   ];
-  const { settings } = loadSettings(io.configInputs({ config: args.config, settings: flags }));
+  const { settings } = loadSettings(withoutSecrets(io.configInputs({ config: args.config, settings: flags })));
   const ascii = settings["ui.ascii"];
   return {
     version,

@@ -73,6 +73,10 @@ function linesOf({ schema, wanted, steps, copy }: MigrationReport, how: MigrateO
 
 const ADDRESS = /^postgres(ql)?:\/\/.+\/.+/;
 
+function hasPassword(url: string): boolean {
+  return /^[^/]*\/\/[^/@]*:[^/]*@/.test(url) || /[?&]password=/.test(url);
+}
+
 async function move(args: Args, io: Io): Promise<number> {
   const url = args.to ?? args.from!;
   if (args.to !== undefined && args.from !== undefined) throw usage("--to and --from cannot be combined");
@@ -82,6 +86,10 @@ async function move(args: Args, io: Io): Promise<number> {
     throw usage("--give-up cannot be combined with another flag of a move", "Use it alone, with --to or --from.");
   if (!ADDRESS.test(url))
     throw usage("--to and --from take the address of a database", "postgres://user@host/database");
+  if (hasPassword(url)) {
+    const how = "Leave it out, and set PGPASSWORD or write a ~/.pgpass. Nothing was done.";
+    throw usage("the address has a password, which every user of this host could see in the list of processes", how);
+  }
   const settings = directorySettings(args["data-dir"]);
   // The command means the data directory, whichever store the daemon will use.
   const config = loadConfig(io.configInputs({ config: args.config, settings }));

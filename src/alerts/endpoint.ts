@@ -1,5 +1,4 @@
 /** Keeps the endpoint that gets the alerts in line with the configuration. It has a tenant of its own. */
-import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { ConfigError, type Mistake } from "../config/mistake.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
@@ -7,7 +6,6 @@ import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
 import { GUESSABLE, isGuessable, isSigningSecret } from "../domain/endpoints/secret.ts";
 import { checkEndpointUrl, wholeDetail, type UrlPolicy } from "../domain/network/url.ts";
-import { utf8Of } from "../domain/utf8.ts";
 import type { Mail } from "./people.ts";
 import type { Store } from "../store/store.ts";
 
@@ -27,7 +25,7 @@ interface Parts {
  */
 export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   const { store, now, random } = parts;
-  const { url, secretFile } = parts.config.alerts;
+  const { url, secret: given } = parts.config.alerts;
   const { data } = await store.endpoints.list({ tenant: ALERT_TENANT, limit: 1, order: "oldest" });
   const known = data[0];
   if (url === "") {
@@ -35,7 +33,7 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
     return null;
   }
   const wanted = { url: usableUrl("url", url, parts.urlPolicy), events: [...ALERT_TYPES], enabled: true };
-  const secret = usableSecret(secretFile);
+  const secret = usableSecret(given);
   if (known === undefined) {
     const id = newId("ep", now, random(10));
     const added = { ...DEFAULT_SETTINGS, ...wanted, id, tenant: ALERT_TENANT, signingSecret: secret };
@@ -58,8 +56,8 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
 
 /** Returns the checks that do not need the store. Each throws a ConfigError for a setting that cannot be used. */
 export function alertChecks(parts: Pick<Parts, "config" | "urlPolicy">): readonly (() => unknown)[] {
-  const { url, secretFile } = parts.config.alerts;
-  const own = [() => usableUrl("url", url, parts.urlPolicy), () => usableSecret(secretFile)];
+  const { url, secret: given } = parts.config.alerts;
+  const own = [() => usableUrl("url", url, parts.urlPolicy), () => usableSecret(given)];
   return [() => chatUrl(parts), () => mailOf(parts.config), ...(url === "" ? [] : own)];
 }
 
@@ -112,24 +110,13 @@ function usableUrl(key: "url" | "slack_url", url: string, urlPolicy: UrlPolicy):
   throw new ConfigError([{ where: `[alerts] ${key}`, what: `${wholeDetail(checked)}.` }]);
 }
 
-/** Returns the secret in the file. No message contains the file's text. */
-function usableSecret(file: string): string {
-  const where = "[alerts] secret_file";
-  const todo = `Make one: printf 'whsec_%s' "$(openssl rand -base64 32)" > ${file || "alerts.secret"}; chmod 600 it.`;
-  if (file === "") throw new ConfigError([{ where, what: "is needed to sign the alerts sent to [alerts] url.", todo }]);
-  const secret = textOf(file)?.trim();
-  if (secret === undefined) throw new ConfigError([{ where, what: `${file} cannot be read.`, todo }]);
-  if (isSigningSecret(secret) && isGuessable(secret)) {
-    throw new ConfigError([{ where, what: `the secret in ${file} ${GUESSABLE}.`, todo }]);
-  }
-  if (isSigningSecret(secret)) return secret;
-  throw new ConfigError([{ where, what: `${file} contains no signing secret.`, todo }]);
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return utf8Of(readFileSync(file));
-  } catch {
-    return undefined;
-  }
+/** No message contains the secret. */
+function usableSecret(secret: string): string {
+  const where = "[alerts] secret";
+  const todo = `Make one: (umask 077; printf 'whsec_%s' "$(openssl rand -base64 32)" > alerts.secret), and name the file as secret_file.`;
+  const wrong = (what: string) => new ConfigError([{ where, what, todo }]);
+  if (secret === "") throw wrong("is needed to sign the alerts sent to [alerts] url.");
+  if (!isSigningSecret(secret)) throw wrong("is no signing secret.");
+  if (isGuessable(secret)) throw wrong(`${GUESSABLE}.`);
+  return secret;
 }

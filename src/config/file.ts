@@ -17,10 +17,12 @@ import {
   TENANTS,
 } from "./tables.ts";
 import { OUTBOX, readOutboxes } from "./outboxes.ts";
-import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
+import { fileKeyOf, nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
 export interface FileEntry {
   readonly raw: unknown;
+  /** True if `raw` names a file that contains the value. */
+  readonly isInFile: boolean;
   /** Returns a place such as `webhookd.toml:14`, which takes a search of the file. */
   where(): string;
 }
@@ -85,17 +87,44 @@ export function readFileContent(text: string, name: string, folder: string): Fil
       mistakes.push({ where: where(), what: `${section} is a section, not a value.`, todo: `Write [${section}].` });
       for (const name of meantBy(section)) doubtful.add(name);
     } else {
-      for (const [key, raw] of Object.entries(values)) {
-        const place = () => `${name}:${lineOf(text, [section, key])}`;
-        const setting = keys.find((known) => known.key === key);
-        if (setting === undefined) {
-          mistakes.push(unknownKey(place(), section, key));
-          for (const name of [...meantBy(section), ...meantBy(key)]) doubtful.add(name);
-        } else settings.set(nameOf(setting), { raw, where: place });
-      }
+      const place = (key: string) => () => `${name}:${lineOf(text, [section, key])}`;
+      readSection(section, values, place, { settings, mistakes, doubtful });
     }
   }
   return { settings, eventTypes, egressTenants, tenants, outboxes, also, mistakes, doubtful };
+}
+
+interface Found {
+  readonly settings: Map<SettingName, FileEntry>;
+  readonly mistakes: Mistake[];
+  readonly doubtful: Set<SettingName>;
+}
+
+function readSection(
+  section: string,
+  values: Record<string, unknown>,
+  place: (key: string) => () => string,
+  { settings, mistakes, doubtful }: Found,
+): void {
+  for (const [key, raw] of Object.entries(values)) {
+    const where = place(key);
+    const setting = SETTINGS.find((one) => one.section === section && (one.key === key || fileKeyOf(one) === key));
+    if (setting === undefined) {
+      mistakes.push(unknownKey(where(), section, key));
+      for (const name of [...meantBy(section), ...meantBy(key)]) doubtful.add(name);
+      continue;
+    }
+    const name = nameOf(setting);
+    const before = settings.get(name);
+    // A file that we wrote has every key, so an empty one may stay beside its KEY_file.
+    if (before === undefined || before.raw === "") {
+      settings.set(name, { raw, isInFile: key !== setting.key, where });
+    } else if (raw !== "") {
+      const what = `[${section}] has both ${setting.key} and ${setting.key}_file.`;
+      mistakes.push({ where: where(), what, todo: "Leave one of them out." });
+      doubtful.add(name);
+    }
+  }
 }
 
 /** The settings that an unknown or misplaced section or key may have been meant for. */
@@ -116,7 +145,10 @@ function taken(name: string, sections: Record<string, unknown>): unknown {
 
 /** Used for variables as well, so that the same mistake gets the same message. */
 export function unknownKey(where: string, section: string, key: string): Mistake {
-  const keys = SETTINGS.filter((setting) => setting.section === section).map((setting) => setting.key);
+  const keys: string[] = SETTINGS.filter((setting) => setting.section === section).flatMap((setting) => {
+    const fileKey = fileKeyOf(setting);
+    return fileKey === null ? [setting.key] : [setting.key, fileKey];
+  });
   const near = nearest(key, keys);
   const elsewhere = SETTINGS.find((setting) => setting.key === key);
   const todo =

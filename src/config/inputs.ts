@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { changeableBy } from "../domain/files.ts";
 import { utf8Of } from "../domain/utf8.ts";
 import { packed } from "../build.ts";
+import { readSecretFile, type ReadSecret } from "../secret-file.ts";
 import type { SettingName } from "./schema.ts";
 
 export interface ConfigFlags {
@@ -39,6 +40,8 @@ export interface ConfigInputs {
    * `onlyOwn`, throws a `ForeignFile` if users other than this one and root can change it.
    */
   readFile(path: string, onlyOwn?: boolean): string | null;
+  /** Returns null if the caller needs no secrets: a client may not be permitted to read them. */
+  readSecret(path: string): ReadSecret | null;
   exists(path: string): boolean;
   /** True if this user is not permitted to know whether the path exists. */
   isHidden(path: string): boolean;
@@ -56,9 +59,15 @@ export function processInputs(flags: ConfigFlags): ConfigInputs {
     platform: process.platform,
     checkout: packed ? null : fileURLToPath(new URL("../..", import.meta.url)),
     readFile: readIfThere,
+    readSecret: readSecretFile,
     exists: existsSync,
     isHidden,
   };
+}
+
+/** For programs that only look for the daemon. Settings whose secret is in a file of its own keep their defaults. */
+export function withoutSecrets(inputs: ConfigInputs): ConfigInputs {
+  return { ...inputs, readSecret: () => null };
 }
 
 function isHidden(path: string): boolean {

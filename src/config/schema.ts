@@ -32,6 +32,18 @@ export function holdsSecret(setting: SettingShape): boolean {
   return setting.holdsSecret === true;
 }
 
+/**
+ * A secret can also be in a file of its own: `KEY_file` names it in the configuration, and the same ending makes the
+ * variable. Returns null for a setting without a secret.
+ */
+export function fileKeyOf(setting: Setting): string | null {
+  return holdsSecret(setting) ? `${setting.key}_file` : null;
+}
+
+export function fileVariableOf(setting: Setting): string | null {
+  return holdsSecret(setting) ? `${variableOf(setting)}_FILE` : null;
+}
+
 export function nameOf(setting: Setting): SettingName {
   return `${setting.section}.${setting.key}` as SettingName;
 }

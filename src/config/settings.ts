@@ -9,9 +9,10 @@ import { ConfigError, type Mistake } from "./mistake.ts";
 import { nearest } from "../domain/nearest.ts";
 import { meantBy, readFileContent, unknownKey } from "./file.ts";
 import { ForeignFile, type ConfigInputs } from "./inputs.ts";
-import { fromText, readOr } from "./kinds.ts";
+import { fromText, KINDS, readOr } from "./kinds.ts";
 import {
   DEFAULTS,
+  fileVariableOf,
   holdsSecret,
   nameOf,
   readSetting,
@@ -32,10 +33,14 @@ export interface LoadedSettings {
   readonly file: string | null;
   /** The origin of each setting that is not at its default: `webhookd.toml:14`, a variable or a flag. */
   readonly origins: ReadonlyMap<SettingName, () => string>;
+  /** The files with a secret that every user of this host can read. */
+  readonly openSecrets: readonly string[];
 }
 
 interface Given {
   readonly raw: unknown;
+  /** True if `raw` names a file that contains the value. */
+  readonly isInFile: boolean;
   where(): string;
   readonly folder: string;
 }
@@ -68,14 +73,20 @@ export function readSettings(inputs: ConfigInputs, known: string | null = null):
   for (const { section } of unknown) for (const name of meantBy(section)) doubtful.add(name);
   for (const { name, flag, text } of inputs.flags.settings ?? []) {
     const setting = SETTINGS.find((known) => nameOf(known) === name)!;
-    given.set(name, { raw: fromText(setting.kind, text), where: () => flag, folder: inputs.cwd });
+    given.set(name, { raw: fromText(setting.kind, text), isInFile: false, where: () => flag, folder: inputs.cwd });
   }
   const values: Partial<Record<SettingName, unknown>> = {};
   const origins = new Map<SettingName, () => string>();
+  const openSecrets: string[] = [];
   for (const setting of SETTINGS) {
     const name = nameOf(setting);
-    const entry = given.get(name);
-    if (entry === undefined) continue;
+    const named = given.get(name);
+    if (named === undefined) continue;
+    const entry = named.isInFile ? contentOf(setting, named, inputs, { mistakes, openSecrets }) : named;
+    if (entry === null) {
+      doubtful.add(name);
+      continue;
+    }
     const value = readOr(
       () => readSetting(setting, entry.raw, entry.folder),
       (wanted) => mistakes.push(wrongValue(setting, entry, wanted)),
@@ -89,7 +100,35 @@ export function readSettings(inputs: ConfigInputs, known: string | null = null):
   }
   const settings = { ...DEFAULTS, ...values } as Settings;
   const isSure = (name: SettingName) => Object.hasOwn(values, name) || !doubtful.has(name);
-  return { ...read, settings, origins, mistakes, isSure };
+  return { ...read, settings, origins, openSecrets, mistakes, isSure };
+}
+
+/** Reads the secret from the file that the setting names. Returns null after a mistake, and if no secrets are read. */
+function contentOf(
+  setting: Setting,
+  { raw, where, folder }: Given,
+  inputs: ConfigInputs,
+  found: { readonly mistakes: Mistake[]; readonly openSecrets: string[] },
+): Given | null {
+  const key = `[${setting.section}] ${setting.key}_file`;
+  const wrong = (what: string, todo?: string) => found.mistakes.push({ where: where(), what, ...(todo && { todo }) });
+  const path = readOr(
+    () => KINDS.path.read(raw, {}, folder),
+    (wanted) => wrong(`${key} is not ${wanted}.`),
+  );
+  if (path === undefined) return null;
+  if (path === "") return { raw: setting.default, isInFile: false, where, folder };
+  const read = inputs.readSecret(path);
+  if (read === null) return null;
+  if ("refused" in read) {
+    wrong(
+      `${key}: ${path}${read.refused}.`,
+      "The file must hold one line of text, and this user must be able to read it.",
+    );
+    return null;
+  }
+  if (read.isOpen) found.openSecrets.push(path);
+  return { raw: read.text, isInFile: false, where: () => `${where()} (${path})`, folder };
 }
 
 interface ReadFile {
@@ -188,10 +227,11 @@ function missingFile(file: string): Mistake {
 function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs) {
   const mistakes: { readonly section: string; readonly mistake: Mistake }[] = [];
   const known = new Map(SETTINGS.map((setting) => [variableOf(setting), setting]));
+  const files = new Map(SETTINGS.map((setting) => [fileVariableOf(setting) ?? "", setting]));
   const sections = new Set(SETTINGS.map((setting) => setting.section));
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith("WEBHOOKD_") || text === undefined) continue;
-    const setting = known.get(variable);
+    const setting = known.get(variable) ?? files.get(variable);
     if (setting !== undefined && mayBeReplaced(text)) {
       mistakes.push({
         section: setting.section,
@@ -200,7 +240,15 @@ function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs
       continue;
     }
     if (setting !== undefined) {
-      given.set(nameOf(setting), { raw: fromText(setting.kind, text), where: () => variable, folder: cwd });
+      const isInFile = files.has(variable);
+      if (isInFile && env[variableOf(setting)]) {
+        const what = `${variableOf(setting)} is set as well.`;
+        mistakes.push({ section: setting.section, mistake: { where: variable, what, todo: "Unset one of them." } });
+        continue;
+      }
+      if (!isInFile && text === "" && given.get(nameOf(setting))?.where() === fileVariableOf(setting)) continue;
+      const raw = fromText(isInFile ? "path" : setting.kind, text);
+      given.set(nameOf(setting), { raw, isInFile, where: () => variable, folder: cwd });
       continue;
     }
     const words = /^WEBHOOKD_([A-Z]+)_(\w+)$/.exec(variable) ?? [];

@@ -3,7 +3,6 @@
  * published, and locked rows are skipped, so several nodes can read the same outbox, and no transaction of the
  * application is waited for.
  */
-import { readFileSync } from "node:fs";
 import type { Client } from "pg";
 import type { Clock } from "../clock.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -16,7 +15,7 @@ import {
   type SetAsideRow,
 } from "../domain/outbox/outbox.ts";
 import { CHANNEL } from "../domain/outbox/init-sql.ts";
-import { utf8Of } from "../domain/utf8.ts";
+import { readSecretFile } from "../secret-file.ts";
 import { commit } from "../store/postgres/engine/commit.ts";
 import { configsOf, connect, streamOf } from "../store/postgres/engine/session.ts";
 import { faultOf, wordsOf } from "../store/postgres/fault.ts";
@@ -242,14 +241,9 @@ export class PostgresTable implements OutboxTable {
   #url(): string {
     const { database } = this.#outbox;
     if ("url" in database) return database.url;
-    try {
-      return utf8Of(readFileSync(database.urlFile)).trim();
-    } catch (error) {
-      throw new OutboxFault(
-        { what: `its url_file cannot be read: ${wordsOf(error)}`, todo: "correct url_file" },
-        error,
-      );
-    }
+    const read = readSecretFile(database.urlFile);
+    if ("text" in read) return read.text.trim();
+    throw new OutboxFault({ what: `its url_file ${database.urlFile}${read.refused}`, todo: "correct url_file" });
   }
 
   async #inspect(client: Client): Promise<Shape> {

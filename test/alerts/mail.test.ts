@@ -120,7 +120,7 @@ describe("mail", () => {
 describe("the settings of mail", () => {
   const GOOD = {
     url: "",
-    secretFile: "",
+    secret: "",
     slackUrl: "",
     smtpUrl: "smtps://me:p%40ss@mail.example",
     mailFrom: "a@b.example",

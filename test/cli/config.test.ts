@@ -152,7 +152,11 @@ describe("config check", () => {
   });
 
   it.each([
-    ["[alerts] secret_file", '[alerts]\nurl = "https://hooks.slack.com/x"\nsecret_file = "/nonexistent"\n'],
+    ["[alerts] secret", '[alerts]\nurl = "https://hooks.slack.com/x"\nsecret = "seven"\n'],
+    [
+      "webhookd.toml:3: [alerts] secret_file",
+      '[alerts]\nurl = "https://hooks.slack.com/x"\nsecret_file = "/nonexistent"\n',
+    ],
     ["[alerts] slack_url", '[alerts]\nslack_url = "https://10.0.0.1/x"\n'],
     ["[alerts] smtp_url", '[alerts]\nsmtp_url = "mail.example"\n'],
     ["[[event_types]]", '[[event_types]]\nname = "a.b"\nschema = { type = 7 }\n'],
@@ -190,7 +194,7 @@ describe("config check", () => {
       "[alerts] slack_url",
       "[alerts] mail_from",
       "[alerts] mail_to",
-      "[alerts] secret_file",
+      "[alerts] secret",
     ]);
   });
 

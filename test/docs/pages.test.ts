@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { webhookd } from "../../cli/front/dispatch.ts";
 import { loadConfig } from "../../src/config.ts";
+import { withoutSecrets } from "../../src/config/inputs.ts";
 import { FakeIo } from "../cli/fake-io.ts";
 import { inputs } from "../config/inputs.ts";
 import { blocksOf, PAGES, placeOf, type Block } from "./blocks.ts";
@@ -62,7 +63,8 @@ describe("every block of the pages", () => {
 
   it.each(of("config").map(here))("%s is a configuration that holds", (_place, { text }) => {
     const files = { "/srv/app/webhookd.toml": text };
-    expect(() => loadConfig(inputs({ files }))).not.toThrow();
+    // The files with secrets that a page names are not here.
+    expect(() => loadConfig(withoutSecrets(inputs({ files })))).not.toThrow();
   });
 });
 

@@ -301,6 +301,6 @@ describe("alerts", () => {
       /\[alerts\] slack_url: the address belongs to a cloud/,
     );
     const settings = { ALERTS_URL: "https://example.com/" };
-    await expect(TestDaemon.start({ settings })).rejects.toThrow(/\[alerts\] secret_file: is needed/);
+    await expect(TestDaemon.start({ settings })).rejects.toThrow(/\[alerts\] secret: is needed/);
   });
 });

@@ -63,6 +63,22 @@ describe.concurrent("SIGHUP", () => {
     expect(await daemon.stop()).toBe(0);
   });
 
+  it("brings a new secret, and says which one needs a restart", async ({ machine }) => {
+    const [chat, store] = [join(machine.home, "chat"), join(machine.home, "store")];
+    writeFileSync(chat, "https://hooks.slack.com/services/first\n", { mode: 0o600 });
+    configure(machine, '[alerts]\nslack_url_file = "chat"\n');
+    const daemon = await machine.serve();
+    writeFileSync(chat, "https://hooks.slack.com/services/second\n");
+    expect(await hangUp(daemon, 1)).toMatchObject({ changed: ["alerts.slack_url"], needs_restart: [] });
+    writeFileSync(store, "postgres://webhookd:s3cret@db1/webhookd\n", { mode: 0o604 });
+    configure(machine, '[alerts]\nslack_url_file = "chat"\n[data]\nstore_file = "store"\n');
+    expect(await hangUp(daemon, 2)).toMatchObject({ changed: [], needs_restart: ["data.store"] });
+    writeFileSync(chat, "\n");
+    expect(await hangUp(daemon, 3)).toMatchObject({ mistakes: [expect.stringContaining(`${chat} is empty.`)] });
+    expect(await daemon.stop()).toBe(0);
+    expect(daemon.process.stdout).not.toMatch(/services\/|s3cret/);
+  });
+
   it("with mistakes in the file changes nothing, and the daemon serves on", async ({ machine }) => {
     const daemon = await machine.serve();
     configure(machine, '[log]\nlevel = "loud"\n');
@@ -83,7 +99,7 @@ const REFUSED = [
   [
     "a key file that is missing",
     '[alerts]\nurl = "https://hooks.slack.com/x"\nsecret_file = "/none"\n',
-    "/none cannot be read",
+    "/none does not exist",
   ],
   ["a schema that is none", '[[event_types]]\nname = "a.b"\nschema = { type = 7 }\n', "a.b has a schema"],
 ] as const;

@@ -103,6 +103,12 @@ it("no secret is in a log line, in an answer that is not there to show it, or in
   expect(running.filter(({ name }) => name.startsWith("webhookd-2"))).toHaveLength(1);
   expect(running.map(({ name }) => name)).toEqual(expect.arrayContaining(["webhookd.db", "webhookd.db-wal"]));
 
+  if (process.platform === "linux") {
+    const { pid } = JSON.parse(readFileSync(join(first.dir, "webhookd.pid"), "utf8")) as { pid: number };
+    const line = readFileSync(`/proc/${pid}/cmdline`);
+    expect([line.includes("serve"), secrets.foundIn(line)]).toEqual([true, []]);
+  }
+
   first.process.kill("SIGTERM");
   await first.process.exit;
   const second = await machine.serve({ settings, flags });

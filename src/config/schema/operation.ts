@@ -113,11 +113,12 @@ export const OPERATION = [
   },
   {
     section: "alerts",
-    key: "secret_file",
-    kind: "path",
+    key: "secret",
+    kind: "text",
     default: "",
-    sentence: "File with the secret that signs alerts (whsec_…).",
+    sentence: "The secret that signs alerts (whsec_…). Needed with url.",
     live: true,
+    holdsSecret: true,
   },
   {
     section: "alerts",
@@ -125,7 +126,7 @@ export const OPERATION = [
     kind: "text",
     default: "",
     sentence:
-      "Mail server that sends the same alerts: smtps://user:password@host, or smtp://host for STARTTLS on port 587. A password goes only over TLS, and is best given as WEBHOOKD_ALERTS_SMTP_URL. Empty: no mail.",
+      "Mail server that sends the same alerts: smtps://user:password@host, or smtp://host for STARTTLS on port 587. A password goes only over TLS. Empty: no mail.",
     live: true,
     holdsSecret: true,
   },
@@ -151,7 +152,7 @@ export const OPERATION = [
     kind: "text",
     default: "",
     sentence:
-      "Incoming webhook of a chat (Slack, Mattermost, Rocket.Chat) that gets the same alerts as text. Anyone who knows it can post there, so it is best given as WEBHOOKD_ALERTS_SLACK_URL. Empty: none.",
+      "Incoming webhook of a chat (Slack, Mattermost, Rocket.Chat) that gets the same alerts as text. Anyone who knows it can post there. Empty: none.",
     live: true,
     holdsSecret: true,
   },
