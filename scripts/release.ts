@@ -118,7 +118,7 @@ function writeBill(shipped: Shipped): void {
 function writeCompanions(made: readonly Proven[]): void {
   const executables = made.map(({ executable }) => executable) as [Executable, ...Executable[]];
   write("THIRD-PARTY-LICENSES", thirdPartyLicences(executables));
-  for (const file of ["LICENSE", "Dockerfile", "docs/compose.yaml"]) {
+  for (const file of ["LICENSE", "Dockerfile", "scripts/deploy/compose/compose.yaml"]) {
     copyFileSync(join(root, file), join(directory, basename(file)));
   }
   const commit = git("rev-parse", "HEAD").trim();

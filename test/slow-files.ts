@@ -5,6 +5,7 @@
  */
 export const SLOW_FILES: readonly string[] = [
   "test/process/nodes.test.ts",
+  "test/package/chart.test.ts",
   "test/crash/rounds.test.ts",
   "test/outbox/rounds.test.ts",
   "test/store/conformance/differential/rounds.test.ts",

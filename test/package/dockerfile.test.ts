@@ -90,8 +90,8 @@ describe("the Dockerfile", () => {
     expect(config.server.listen.host).toBe("0.0.0.0");
   });
 
-  it("is what docs/compose.yaml runs: with its volume, its port on loopback alone, and nothing else to write to", () => {
-    const compose = read("docs/compose.yaml");
+  it("is what scripts/deploy/compose/compose.yaml runs: with its volume, its port on loopback alone, and nothing else to write to", () => {
+    const compose = read("scripts/deploy/compose/compose.yaml");
     const { data, server } = loadConfig(inputs({ env, home: env.HOME! }));
     expect(compose).toContain(`volumes: ["data:${data.dir}"]`);
     expect(compose).toContain(`ports: ["127.0.0.1:${server.listen.port}:${server.listen.port}"]`);

@@ -31,12 +31,17 @@ async function aKilledStore(machine: Machine): Promise<Site> {
   return { dir, home: machine.home, receiver, delivered, waiting };
 }
 
-function serve(machine: Machine, dir: string): Life {
+function serve(machine: Machine, dir: string, probes: string[]): Life {
   const daemon = machine.start({ dir });
   const listening = daemon
     .json(({ msg }) => msg === "listening")
     .then(
-      ({ url }) => String(url),
+      async ({ url }) => {
+        // A daemon that lives must not be restarted, and is ready or says why not.
+        const asked = ["/healthz", "/readyz"].map(async (path) => (await fetch(new URL(path, String(url)))).status);
+        probes.push((await Promise.all(asked).catch(() => ["ended"])).join());
+        return String(url);
+      },
       () => null,
     );
   return { listening, exit: daemon.exit, stderr: () => daemon.stderr, stop: () => daemon.kill("SIGTERM") };
@@ -49,12 +54,15 @@ describe("a daemon on a damaged database", () => {
     async ({ machine }) => {
       const site = await aKilledStore(machine);
       const ends = new Set<string>();
+      const probes: string[] = [];
       for (const [at, page] of chosenPages(site, PAGES).entries()) {
         // Every other daemon has no reason to look for the damage, and runs into it.
-        const { end, violations } = await tryPage(site, page, at % 2 === 0, (dir) => serve(machine, dir));
+        const { end, violations } = await tryPage(site, page, at % 2 === 0, (dir) => serve(machine, dir, probes));
         expect(violations, `page ${page.page} of ${page.tree}`).toEqual([]);
         ends.add(end);
       }
+      expect(probes).toContain("200,200");
+      expect(probes.filter((answers) => !/^(200,(200|503)|ended)$/.test(answers))).toEqual([]);
       expect([...ends]).toEqual(expect.arrayContaining(["mended", "met"]));
     },
   );
