@@ -23,6 +23,9 @@ const SECRET_FIELDS = [
   "signing_secret",
   "next_signing_secret",
   "headers.authorization",
+  "auth",
+  "password",
+  "client_secret",
 ];
 
 export function createLog(options: {

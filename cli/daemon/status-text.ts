@@ -176,6 +176,7 @@ export function hostLines(status: Status, now: number): string[] {
     ...(backup.failure === null ? [] : [`  BACKUP FAILED ${ago(backup.failure.at, now)}: ${backup.failure.detail}`]),
     ...moveLines(status, now),
     ...damagedLines(status),
+    ...certificateLines(status, now),
     ...(status.damaged_database === null
       ? []
       : [
@@ -239,6 +240,15 @@ function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[]
   return total > lines.length
     ? [...lines, `  DAMAGED   ${count(total - lines.length, "more endpoint", "more endpoints")}`]
     : lines;
+}
+
+/** An older daemon does not report client certificates. */
+function certificateLines({ client_certificates: all = [] }: Partial<Status>, now: number): string[] {
+  return all.slice(0, NAMED).map(({ endpoint, not_after: until }) => {
+    const isOver = Date.parse(until) <= now;
+    const what = isOver ? `has expired, at ${until}` : `expires at ${until}`;
+    return `  CERTIFICATE of ${endpoint} ${what}: webhookd endpoints update ${endpoint} --client-certificate FILE --client-key FILE`;
+  });
 }
 
 function pauseLines({ at, by, reason, saved }: NonNullable<Status["paused"]>, now: number): string[] {

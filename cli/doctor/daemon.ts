@@ -34,6 +34,7 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
   }
   yield* damagedFindings(status);
   yield* outboxFindings(status);
+  yield* clientCertificateFindings(status, now);
   if (typeof status.database.wal_trouble === "string") {
     yield fail(
       "database",
@@ -69,6 +70,18 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
     const { at, file } = backup.last;
     // The file may have been moved to a safer place, or the store restored on another host.
     yield ok("backup", isGone(file) ? `from ${at}; ${file} is no longer there` : `${file}, from ${at}`);
+  }
+}
+
+/** An older daemon does not report client certificates. */
+function* clientCertificateFindings(
+  { client_certificates: all = [] }: Partial<Status>,
+  now: number,
+): Generator<Finding> {
+  for (const { endpoint, not_after: until } of all) {
+    const todo = `webhookd endpoints update ${endpoint} --client-certificate FILE --client-key FILE`;
+    if (Date.parse(until) <= now) yield fail(endpoint, `its client certificate expired at ${until}`, todo);
+    else yield warn(endpoint, `its client certificate expires at ${until}`, todo);
   }
 }
 

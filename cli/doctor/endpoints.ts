@@ -32,7 +32,7 @@ export async function* endpointFindings({ client, config, only, now }: Patient):
   if (more) yield warn("endpoints", `only ${MAX_HOSTS} hosts were checked`, "webhookd doctor --endpoint ep_…");
 }
 
-/** Groups endpoints by host. A host is probed once, or once for each tenant that has its own networks. */
+/** Groups endpoints by host. A host is probed once, or once for each tenant that has its own networks, and for each set of own authorities. */
 async function hostsOf(client: Client, { egress }: Config, only: string | undefined) {
   const hosts = new Map<string, Endpoint[]>();
   const apart = new Set(egress.tenants.flatMap(({ names }) => names));
@@ -41,7 +41,8 @@ async function hostsOf(client: Client, { egress }: Config, only: string | undefi
   for await (const endpoint of endpoints) {
     if (!endpoint.enabled && only === undefined) continue;
     const { origin } = new URL(endpoint.url);
-    const place = apart.has(endpoint.tenant) ? `${origin} ${endpoint.tenant}` : origin;
+    const tenant = apart.has(endpoint.tenant) ? ` ${endpoint.tenant}` : "";
+    const place = `${origin}${tenant}${endpoint.ca ? ` ${endpoint.ca}` : ""}`;
     const known = hosts.get(place);
     if (known !== undefined) known.push(endpoint);
     else if (hosts.size === MAX_HOSTS) return { hosts, more: true };
@@ -61,7 +62,7 @@ async function examine(probe: Probe, endpoints: Endpoint[], now: number): Promis
   const [first, ...others] = endpoints;
   const { origin } = new URL(first!.url);
   const subject = `${first!.id}${others.length > 0 ? ` and ${others.length} more` : ""}`;
-  const result = await probe(new URL(origin), first!.tenant);
+  const result = await probe(new URL(origin), first!.tenant, first!.ca);
   if (result instanceof Error) return fail(subject, `${origin}: ${result.message}`, todoOf(result.error, first!.id));
   return reached(subject, origin, result, now);
 }

@@ -14,6 +14,26 @@ export const FILTER = {
   description: "Which events of those types it receives: a JSON filter, @FILE, or none for all",
 } as const;
 
+/** Flags about what a receiver asks for. Secrets are read from files or stdin, never from a flag. */
+const AUTH = {
+  "auth-from": {
+    type: "string",
+    valueHint: "FILE",
+    description: "File with what the receiver asks for, a JSON object with a type; - for stdin, or none",
+  },
+  "client-certificate": {
+    type: "string",
+    valueHint: "FILE",
+    description: "PEM file with the client certificate to show, with --client-key",
+  },
+  "client-key": { type: "string", valueHint: "FILE", description: "PEM file with its private key; - for stdin" },
+  "ca-from": {
+    type: "string",
+    valueHint: "FILE",
+    description: "PEM file with the receiver's own authorities, or none for the public ones",
+  },
+} as const;
+
 /** The settings of an endpoint besides its URL and types. `none` removes a limit or a name. */
 export const SETTINGS = {
   description: { type: "string", valueHint: "TEXT", description: "One-line description" },
@@ -55,9 +75,11 @@ export const SETTINGS = {
     valueHint: "FILE",
     description: "File with headers to send, a JSON object; - for stdin",
   },
+  ...AUTH,
   metadata: { type: "string", valueHint: "JSON", description: "Your own data, a JSON object" },
 } as const;
 
+const MAX_AUTH_BYTES = 64 * 1024;
 const MAX_HEADERS_BYTES = 128 * 1024;
 /** More than any daemon accepts. */
 const MAX_FILTER_BYTES = 64 * 1024;
@@ -95,7 +117,31 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     ...(file !== undefined && {
       headers: readObject(await readInputText(file, "--headers-from", MAX_HEADERS_BYTES, io), "--headers-from"),
     }),
+    ...(await readAuth(args, io)),
     ...(metadata !== undefined && { metadata: readObject(metadata, "--metadata") }),
+  };
+}
+
+/** Returns only the fields that were given. No message repeats what a file says. */
+async function readAuth(args: ArgsOf<typeof AUTH>, io: Io): Promise<Readonly<Record<string, unknown>>> {
+  const { "auth-from": auth, "client-certificate": certificate, "client-key": key, "ca-from": ca } = args;
+  if ((certificate === undefined) !== (key === undefined))
+    throw usage("a client certificate needs its key", "Use both --client-certificate and --client-key.");
+  if (auth !== undefined && certificate !== undefined)
+    throw usage("an endpoint has one auth", "Use either --auth-from, or --client-certificate and --client-key.");
+  const read = (file: string, flag: string) => readInputText(file, flag, MAX_AUTH_BYTES, io);
+  return {
+    ...(auth !== undefined && {
+      auth: auth === NONE ? null : readObject(await read(auth, "--auth-from"), "--auth-from"),
+    }),
+    ...(certificate !== undefined && {
+      auth: {
+        type: "mtls",
+        certificate: await read(certificate, "--client-certificate"),
+        key: await read(key!, "--client-key"),
+      },
+    }),
+    ...(ca !== undefined && { ca: ca === NONE ? null : await read(ca, "--ca-from") }),
   };
 }
 

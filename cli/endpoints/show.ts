@@ -12,7 +12,7 @@ import { connect } from "../target.ts";
 import { readCount } from "../values.ts";
 import { age, ago, grouped } from "../output/words.ts";
 import { noteLines } from "./event-types.ts";
-import { fieldText, repairOf, stateOf } from "./text.ts";
+import { authText, fieldText, repairOf, stateOf } from "./text.ts";
 
 export const endpointsShow = command({
   args: {
@@ -89,6 +89,8 @@ const SAID: ReadonlySet<string> = new Set<keyof EndpointWithHealth>([
   "rate_per_second",
   "max_in_flight",
   "headers",
+  "auth",
+  "ca",
   "metadata",
   "secret_switches_at",
   "tenant",
@@ -120,6 +122,8 @@ function show(endpoint: EndpointWithHealth, notes: readonly string[], io: Io): v
     ["rate", endpoint.rate_per_second === null ? null : `at most ${endpoint.rate_per_second} per second`],
     ["in flight", endpoint.max_in_flight === null ? null : `at most ${endpoint.max_in_flight} at a time`],
     ["headers", Object.keys(endpoint.headers).join(", ")],
+    ["auth", authText(endpoint)],
+    ["authorities", endpoint.ca ? "its own" : null],
     ["metadata", otherText(endpoint.metadata)],
     ["format", endpoint.format === "envelope" ? null : endpoint.format],
     ...others.map(([name, value]) => [name.replaceAll("_", " "), otherText(value)] as const),

@@ -8,7 +8,7 @@ import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { noteLines, readTypes, suggesting } from "./event-types.ts";
 import { readSettings, SETTINGS } from "./settings.ts";
-import { fieldText } from "./text.ts";
+import { authText, fieldText } from "./text.ts";
 
 const ARGS = {
   endpoint: ENDPOINT,
@@ -63,7 +63,7 @@ export const endpointsUpdate = command({
     const after = await suggesting(events ?? [], client, () => client.call("changeEndpoint", { id, body }));
     if (args.json) sayJson(io, after);
     else {
-      for (const line of changes(before, after, "headers" in settings)) say(io, line);
+      for (const line of changes(before, after, settings)) say(io, line);
       for (const line of events === undefined ? [] : await noteLines(after.events, client)) say(io, `  ${line}`);
     }
     return EXIT.ok;
@@ -81,12 +81,14 @@ async function eventsOf(before: Endpoint, args: Args, client: Client) {
 }
 
 /** Lists only the fields that differ. */
-function changes(before: Endpoint, after: Endpoint, headersGiven: boolean): string[] {
+function changes(before: Endpoint, after: Endpoint, given: Readonly<Record<string, unknown>>): string[] {
   const lines = (Object.keys(after) as (keyof Endpoint)[])
-    .filter((field) => field !== "updated_at" && field !== "headers")
+    .filter((field) => !["updated_at", "headers", "auth", "ca"].includes(field))
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
     .map((field) => `  ${field}: ${fieldText(before[field])} -> ${fieldText(after[field])}`);
-  // Header values are masked, so a change of one cannot be seen.
-  if (headersGiven) lines.push(`  headers: now ${fieldText(Object.keys(after.headers))}`);
+  // Secrets are masked, so a change of one cannot be seen.
+  if ("auth" in given) lines.push(`  auth: now ${authText(after) ?? "-"}`);
+  if ("ca" in given) lines.push(`  ca: now ${after.ca === null ? "the public authorities" : "its own authorities"}`);
+  if ("headers" in given) lines.push(`  headers: now ${fieldText(Object.keys(after.headers))}`);
   return lines.length === 0 ? [`${after.id} is unchanged.`] : [`${after.id} changed:`, ...lines];
 }

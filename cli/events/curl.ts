@@ -1,4 +1,5 @@
 /** Writes the request that webhookd would make, as a script for any POSIX shell with openssl and curl. */
+import type { Endpoint } from "../../src/client/operations.ts";
 import { SHELL_KEYS } from "../../src/domain/endpoints/secret.ts";
 import { shellQuoted, shellWord } from "../../src/domain/shell.ts";
 import { Failure } from "../failure.ts";
@@ -11,16 +12,26 @@ export interface Sent {
   readonly sent: SentBody;
   /** Names of the endpoint's own headers, whose values the daemon does not reveal. */
   readonly headers: readonly string[];
+  /** The type of its auth, whose secrets the daemon does not reveal either. */
+  readonly auth?: NonNullable<Endpoint["auth"]>["type"] | undefined;
 }
+
+const AUTH_NOTES = {
+  basic: "this endpoint asks for a user and a password; add them with -u",
+  bearer: "this endpoint asks for a token; add it with -H 'authorization: Bearer ...'",
+  oauth2: "this endpoint asks for a token of its token server; add it with -H 'authorization: Bearer ...'",
+  mtls: "this endpoint asks for a client certificate; add it with --cert and --key",
+} as const;
 
 /**
  * The script is pure ASCII, so that nothing in it can control the terminal that shows it, and everything that the daemon
  * said is quoted. It signs when it runs, with a secret from a variable, so that no text contains the secret.
  */
-export function curlScript({ event, endpoint, url, sent, headers }: Sent): string {
+export function curlScript({ event, endpoint, url, sent, headers, auth }: Sent): string {
   requirePlain(event, endpoint, sent.contentType, ...sent.headers.flat(), ...headers);
   const { href } = URL.parse(url) ?? unfit("the URL of the endpoint", event);
   const own = headers.map((name) => `#   this endpoint also gets the header ${name}; add it with -H`);
+  if (auth !== undefined) own.push(`#   ${AUTH_NOTES[auth]}`);
   return `${[
     `# ${event} to ${endpoint}, signed when this runs. First:`,
     `#   WEBHOOKD_SECRET=$(webhookd endpoints secret ${shellWord(endpoint)})`,

@@ -80,9 +80,16 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
   const meant = endpoint ?? first?.endpoint;
   if (meant === undefined) throw usage("no endpoint chose it: name one with --endpoint ep_…");
   const target = await findEndpoint(meant, client);
-  const { url, headers, format } = await client.call("getEndpoint", { id: target });
+  const { url, headers, format, auth } = await client.call("getEndpoint", { id: target });
   const own = sentOwnHeaders(formatNamed(format), Object.keys(headers));
-  return curlScript({ event: id, endpoint: target, url, sent: bodyOf(answer, format), headers: own });
+  return curlScript({
+    event: id,
+    endpoint: target,
+    url,
+    sent: bodyOf(answer, format),
+    headers: own,
+    auth: auth?.type,
+  });
 }
 
 /**

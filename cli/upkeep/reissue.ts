@@ -36,12 +36,13 @@ export const secretsReissue = command({
 function factsOf(endpoints: readonly Affected[]): string[] {
   return [
     `${count(endpoints.length, "endpoint gets", "endpoints get")} a new signing secret. Each secret must be given to the people who run the receiver.`,
-    "Sending will be paused. Values of custom headers are lost: deliveries to those endpoints wait until you set them again.",
+    "Sending will be paused. Values of custom headers, and what receivers ask for besides a signature (auth), are lost: deliveries to those endpoints wait until you set them again.",
     "If you have any copy of secret.key, or a backup that includes it, stop here and run webhookd restore --key-only",
   ];
 }
 
 function tell(io: Io, keyFile: string, endpoints: readonly Affected[]): void {
+  const authed = endpoints.some(({ lostAuth }) => lostAuth);
   const headed = endpoints.filter(({ lostHeaders }) => lostHeaders.length > 0);
   say(
     io,
@@ -58,6 +59,12 @@ function tell(io: Io, keyFile: string, endpoints: readonly Affected[]): void {
       "  webhookd endpoints update ep_… --headers-from FILE   for each endpoint that lost headers, which waits until then",
     );
   }
+  if (authed) {
+    say(
+      io,
+      "  webhookd endpoints update ep_… --auth-from FILE      for each endpoint that lost its auth, which waits too",
+    );
+  }
   say(io, "  webhookd resume                           once the receivers have their secrets");
   note(io, "A publish request repeated with an earlier Idempotency-Key counts as new.");
 }
@@ -65,17 +72,18 @@ function tell(io: Io, keyFile: string, endpoints: readonly Affected[]): void {
 function table(endpoints: readonly Affected[], io: Io): void {
   if (endpoints.length === 0) return;
   sayTable(io, [
-    ["ENDPOINT", "TENANT", "UID", "LOST HEADERS", "URL"],
-    ...endpoints.map(({ endpoint, tenant, uid, lostHeaders, url }) => [
+    ["ENDPOINT", "TENANT", "UID", "LOST HEADERS", "LOST AUTH", "URL"],
+    ...endpoints.map(({ endpoint, tenant, uid, lostHeaders, lostAuth, url }) => [
       endpoint,
       tenant,
       uid ?? "-",
       lostHeaders.join(",") || "-",
+      lostAuth ? "yes" : "-",
       url,
     ]),
   ]);
 }
 
-function jsonOf({ lostHeaders, ...rest }: Affected) {
-  return { ...rest, lost_headers: lostHeaders };
+function jsonOf({ lostHeaders, lostAuth, ...rest }: Affected) {
+  return { ...rest, lost_headers: lostHeaders, lost_auth: lostAuth };
 }

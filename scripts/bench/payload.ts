@@ -61,6 +61,8 @@ export function targetOf(url: string): Target {
     privateKeys: [],
     ratePerSecond: null,
     maxInFlight: null,
+    auth: null,
+    ca: null,
   };
 }
 

@@ -223,12 +223,12 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "endpoints-of-one-origin-share-connections",
     file: "src/delivery/http/exchange.ts",
-    find: "    this.#connections = new Connections(egress, new Destination(new URL(url), tenant));\n",
+    find: "    this.#connections = new Connections(egress, new Destination(new URL(url), tenant, tls));\n",
     replace: `    const { pools } = egress as unknown as { pools?: Map<string, Connections> };
     const byOrigin = pools ?? new Map<string, Connections>();
     Object.assign(egress, { pools: byOrigin });
     const { origin } = new URL(url);
-    this.#connections = byOrigin.get(origin) ?? new Connections(egress, new Destination(new URL(url), tenant));
+    this.#connections = byOrigin.get(origin) ?? new Connections(egress, new Destination(new URL(url), tenant, tls));
     byOrigin.set(origin, this.#connections);
 `,
     tests: ["test/delivery/http/exchange.test.ts"],

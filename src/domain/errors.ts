@@ -94,6 +94,7 @@ export const FIELD_CODES = [
   "unknown_event",
   "unknown_tenant",
   "invalid_header",
+  "invalid_certificate",
   "invalid_idempotency_key",
   "url_invalid",
   "url_too_long",

@@ -279,6 +279,7 @@ describe("doctor", () => {
     backup: { every_seconds: 0, dir: "/b", last: null, failure: null },
     damaged_endpoints: { total: 0, endpoints: [] },
     held_keys: [],
+    client_certificates: [],
     departures: [],
     retry_delays_seconds: [30],
     dev: false,

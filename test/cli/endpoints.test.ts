@@ -44,6 +44,19 @@ describe("webhookd endpoints add", () => {
     });
   });
 
+  it("reads what the receiver asks for from files, and never from a flag", async () => {
+    const files = { "auth.json": '{"type":"bearer","token":"hushhush"}', "c.pem": "C", "k.pem": "K", "ca.pem": "A" };
+    const bearer = ["--auth-from={dir}/auth.json", "--ca-from={dir}/ca.pem"];
+    const { code, last, out, err } = await endpoints([...words, "goal.achieved", ...bearer], { files });
+    expect([code, last!.body]).toMatchObject([EXIT.ok, { auth: { type: "bearer", token: "hushhush" }, ca: "A" }]);
+    expect(out + err).not.toContain("hushhush");
+    const certificate = ["--client-certificate={dir}/c.pem", "--client-key={dir}/k.pem"];
+    const { last: mtls } = await endpoints([...words, "goal.achieved", ...certificate], { files });
+    expect(mtls!.body).toMatchObject({ auth: { type: "mtls", certificate: "C", key: "K" } });
+    const { last: bare } = await endpoints(["update", id, "--auth-from=none", "--ca-from=none"]);
+    expect(bare!.body).toEqual({ auth: null, ca: null });
+  });
+
   it("--secret-file holds the secret for its owner alone, and it is printed nowhere", async () => {
     for (const more of [[], ["--json"]]) {
       const { code, out, err, daemon } = await endpoints([...words, "goal.achieved", "--secret-file={dir}/s", ...more]);
@@ -118,6 +131,10 @@ describe("webhookd endpoints add", () => {
     [["--metadata=[1]"], "--metadata is not a JSON object"],
     [["--headers-from={dir}/none"], "there is no such file"],
     [["--headers-from={dir}/s"], "--headers-from is not JSON"],
+    [["--auth-from={dir}/s"], "--auth-from is not JSON"],
+    [["--client-certificate={dir}/s"], "a client certificate needs its key"],
+    [["--auth-from={dir}/s", "--client-certificate=a", "--client-key=b"], "an endpoint has one auth"],
+    [["--ca-from={dir}/none"], "there is no such file"],
     [["--secret-from={dir}/s"], "does not contain a signing secret"],
     [["--secret-from={dir}/s", "--secret-file={dir}/t"], "Use one of them"],
   ])("refuses %j before it asks anybody, and repeats no secret", async (more, message) => {
@@ -152,6 +169,11 @@ describe("webhookd endpoints update", () => {
     const files = { h: '{"authorization":"new"}' };
     const { out } = await endpoints(["update", id, "--headers-from={dir}/h"], { files });
     expect(out).toBe(`${id} changed:\n  headers: now authorization\n`);
+    const auth = { type: "basic", username: "me", password: "***" };
+    const changeEndpoint = { ...anEndpoint, auth };
+    const basic = { files: { a: JSON.stringify({ ...auth, password: "new" }) }, answers: { changeEndpoint } };
+    const { out: authed } = await endpoints(["update", id, "--auth-from={dir}/a"], basic);
+    expect(authed).toBe(`${id} changed:\n  auth: now basic, user me\n`);
     const { out: same } = await endpoints(["update", id, "--rate=none"]);
     expect(same).toBe(`${id} is unchanged.\n`);
   });

@@ -102,7 +102,8 @@ function endpoint(): string[] {
 const OTHERS: Readonly<Record<Exclude<AttemptError, keyof typeof BY_ERROR>, string>> = {
   http_status: "The answer is neither 2xx nor 3xx.",
   timeout: "No final header block came within 10 s.",
-  tls_error: "The handshake failed, or the certificate is not valid.",
+  tls_error: "The handshake failed, or a certificate is not valid.",
+  token_error: "The token server of the endpoint gave no token, so no request was sent.",
 };
 
 function errors(): string[] {

@@ -8,6 +8,8 @@ export function aTarget(more: Partial<Target> = {}): Target {
     url: "https://hooks.example.com/a/b?c=d",
     enabled: true,
     headers: {},
+    auth: null,
+    ca: null,
     signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     secretVersion: 1,
     nextSigningSecret: null,

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { EndpointSettings } from "../../src/domain/endpoints/endpoint.ts";
 
 /**
@@ -17,6 +18,8 @@ export const EVERY_SETTING: EndpointSettings = {
   format: "cloudevents",
   signatures: ["ed25519", "hmac"],
   headers: { "X-Changed": "yes" },
+  auth: { type: "basic", username: "changed", password: "changed password" },
+  ca: readFileSync(new URL("../harness/tls/ca.pem", import.meta.url), "utf8"),
   ratePerSecond: 7,
   maxInFlight: 5,
   metadata: { changed: true },

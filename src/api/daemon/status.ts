@@ -1,5 +1,6 @@
 /** Routes that show operators the status of the daemon, and its tenants. */
 import * as v from "valibot";
+import { CERTIFICATE_WARNING_MS } from "../../domain/endpoints/auth.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Census } from "../../store/store.ts";
@@ -141,6 +142,10 @@ export const Status = titled(
       v.array(EndpointHeldKeys),
       "The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.",
     ),
+    client_certificates: described(
+      v.array(v.object({ endpoint: id("ep"), tenant: Tenant, url: v.string(), not_after: Instant })),
+      "Endpoints whose client certificate has expired, or expires within 14 days, the earliest first; at most twenty.",
+    ),
     departures: described(
       v.array(v.string()),
       "A sentence for each constant of the specification that the configuration changes.",
@@ -189,6 +194,7 @@ export const aStatus = {
   outboxes: [],
   damaged_endpoints: { total: 0, endpoints: [] },
   held_keys: [],
+  client_certificates: [],
   departures: [],
   retry_delays_seconds: [30, 120, 600, 3600, 21_600, 86_400],
   dev: false,
@@ -211,6 +217,7 @@ const COUNT_PATIENCE_MS = 100;
 /** The longest time that the status waits for a slow store. */
 const PATIENCE_MS = 2000;
 const HOLDING_SHOWN = 20;
+const CERTIFICATES_SHOWN = 20;
 
 /** The facts shown until the store has answered for the first time. */
 const UNREAD = {
@@ -223,12 +230,13 @@ const UNREAD = {
   nodes: [],
   openMove: null,
   heldKeys: [],
+  certificates: [],
 } as const;
 
 /** Returns a function that reads the store's facts, or the last known ones if the store does not answer. */
 function latestOf({ store, clock, metrics }: ApiParts) {
   const read = async () => {
-    const [pause, space, size, last, damage, counts, nodes, openMove, heldKeys] = await Promise.all([
+    const [pause, space, size, last, damage, counts, nodes, openMove, heldKeys, certificates] = await Promise.all([
       store.operations.getPause(),
       store.upkeep.checkSpace(),
       store.operations.size(),
@@ -238,8 +246,9 @@ function latestOf({ store, clock, metrics }: ApiParts) {
       store.ownership.nodes(),
       store.operations.openMove(),
       store.statistics.heldKeys(HOLDING_SHOWN),
+      store.endpoints.expiring(clock.now() + CERTIFICATE_WARNING_MS, CERTIFICATES_SHOWN),
     ]);
-    return { pause, space, size, last, damage, counts, nodes, openMove, heldKeys };
+    return { pause, space, size, last, damage, counts, nodes, openMove, heldKeys, certificates };
   };
   let known: Awaited<ReturnType<typeof read>> = UNREAD;
 
@@ -265,7 +274,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
 
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const { pause, space, size, last, damage, counts, nodes, openMove, heldKeys } = await latest();
+    const { pause, space, size, last, damage, counts, nodes, openMove, heldKeys, certificates } = await latest();
     const dueSince = [deliveries.oldestDueAt(now), ...nodes.map(({ report }) => report?.oldestDueAt ?? null)];
     const { rules, failure } = backups;
     return json(200, {
@@ -300,6 +309,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       outboxes: parts.outboxes.map(presentOutbox),
       damaged_endpoints: presentDamaged(damaged()),
       held_keys: heldKeys.map((one) => ({ endpoint: one.endpoint, ...presentHeldKeys(one) })),
+      client_certificates: certificates.map(({ notAfter, ...one }) => ({ ...one, not_after: formatInstant(notAfter) })),
       departures: departures(),
       retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),
       dev: config.dev,

@@ -36,11 +36,9 @@ import {
   Tenant,
   titled,
 } from "../pipeline/shapes.ts";
+import { Auth, authSchema, caSchema, MASKED, presentAuth } from "./auth.ts";
 import { headers, mergeHeaders } from "./headers.ts";
 import { metadata } from "./metadata.ts";
-
-/** Shown in place of a header's value. */
-export const MASKED = "***";
 
 /** The rules that a registration must meet. */
 export interface RegistrationRules {
@@ -178,6 +176,20 @@ const ASKED = {
     shape: described(v.record(v.string(), v.string()), "Sent with each attempt; the values are masked."),
     show: ({ headerNames }) => Object.fromEntries(headerNames.map((name) => [name, MASKED])),
     example: { authorization: MASKED },
+  }),
+  auth: asked({
+    wire: "auth",
+    reads: authSchema,
+    shape: described(v.nullable(Auth), "What the receiver asks for besides a signature; secrets are masked."),
+    show: ({ auth }) => presentAuth(auth),
+    example: null,
+  }),
+  ca: asked({
+    wire: "ca",
+    reads: caSchema,
+    shape: described(v.nullable(v.string()), "The receiver's own authorities, as PEM; null for the public ones."),
+    show: ({ ca }) => ca,
+    example: null,
   }),
   ratePerSecond: asked({
     wire: "rate_per_second",

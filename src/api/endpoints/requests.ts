@@ -3,6 +3,7 @@
  * resulting settings.
  */
 import { headerNames } from "../../domain/endpoints/further-signature.ts";
+import type { EndpointAuth } from "../../domain/endpoints/auth.ts";
 import * as v from "valibot";
 import {
   DEFAULT_SETTINGS,
@@ -17,7 +18,8 @@ import { allows, type Principal } from "../pipeline/access.ts";
 import type { Call } from "../pipeline/route.ts";
 import { asRead, AnyObject, anObject, described, titled } from "../pipeline/shapes.ts";
 import { checked, Faults, type JsonObject, memberPointer, readJson } from "../pipeline/body.ts";
-import { FIELDS, MASKED, READ_ONLY, type RegistrationRules, SHOWN } from "./fields.ts";
+import { keptAuth, MASKED, requireForAuth, requireUsableAuth } from "./auth.ts";
+import { FIELDS, READ_ONLY, type RegistrationRules, SHOWN } from "./fields.ts";
 import { BroughtSecret } from "./secrets.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -64,6 +66,8 @@ export function readRegistration(body: Uint8Array, rules: RegistrationRules): Re
   const given: Fields = readJson(body, registrationSchema(rules));
   const settings = settingsOf(given);
   keptHeaders(settings.headers, {});
+  keptAuth(settings.auth, null);
+  requireUsableAuth(settings, rules);
   return { settings, secret: given["secret"] as string | undefined };
 }
 
@@ -136,6 +140,7 @@ export function replaced(
   replacement: Replacement,
   { settings, endpoint, owner }: Replaced,
   uid: string | null,
+  rules: RegistrationRules,
 ): EndpointSettings {
   requireMatch(call, endpoint);
   const { id, tenant, secret: _, ...given } = replacement;
@@ -148,8 +153,11 @@ export function replaced(
     faults.add("/tenant", "conflicting_fields", "is another tenant than that of the endpoint; leave it out");
   faults.throwAny();
   const headers = keptHeaders(given.headers, settings?.headers ?? {}) as Record<string, string>;
+  const auth = keptAuth(given.auth, settings?.auth ?? null);
   const enabled = given.enabled ?? endpoint?.enabled ?? DEFAULT_SETTINGS.enabled;
-  const after = { ...given, headers, uid, enabled };
+  const after = { ...given, headers, auth, uid, enabled };
+  requireUsableAuth(after, rules);
+  requireForAuth(call.principal, settings, after);
   if (settings !== null) requireForMove(call.principal, settings, after);
   return after;
 }
@@ -183,6 +191,7 @@ const NOT_SHOWN = `${MASKED} stands for a value that is not shown, and there is 
 /** The fields as they are on the wire. A field that was left out is absent. */
 export type EndpointPatch = Fields & {
   readonly headers?: JsonObject | null;
+  readonly auth?: EndpointAuth | null;
   readonly held?: "release" | "cancel";
 };
 
@@ -227,18 +236,21 @@ export function readChange(body: Uint8Array, rules: RegistrationRules): Endpoint
  */
 export function changed(before: EndpointSettings, patch: EndpointPatch, rules: RegistrationRules): EndpointSettings {
   const headers = patch.headers && keptHeaders(patch.headers, before.headers);
-  const asked: Fields = { ...patch, ...(headers && { headers }) };
-  const after = FIELDS.map(([setting, field]) => {
+  const auth = patch.auth && keptAuth(patch.auth, before.auth);
+  const asked: Fields = { ...patch, ...(headers && { headers }), ...(auth && { auth }) };
+  const values = FIELDS.map(([setting, field]) => {
     const given = asked[field.wire];
     if (given === undefined) return [setting, before[setting]];
     if (given === null) return [setting, DEFAULTS[setting]];
     return [setting, field.merges?.(before[setting], given as JsonObject) ?? given];
   });
-  const settings = Object.fromEntries(after) as unknown as EndpointSettings;
+  const settings = Object.fromEntries(values) as unknown as EndpointSettings;
   const merged = FIELDS.filter(([, { merges }]) => merges !== undefined);
   const schema = v.object(Object.fromEntries(merged.map(([, { wire, reads }]) => [wire, reads(rules)])));
   const judged = checked(schema, Object.fromEntries(merged.map(([setting, { wire }]) => [wire, settings[setting]])));
-  return { ...settings, ...Object.fromEntries(merged.map(([setting, { wire }]) => [setting, judged[wire]])) };
+  const after = { ...settings, ...Object.fromEntries(merged.map(([setting, { wire }]) => [setting, judged[wire]])) };
+  requireUsableAuth(after, rules);
+  return after;
 }
 
 /**
@@ -299,12 +311,13 @@ export function requireOffered({ catalogue }: ApiParts, events: readonly string[
   if (fault !== null) throw fault;
 }
 
-/** Moving an endpoint to another host sends its header values there, so it needs the same scope as reading them. */
+/** Moving an endpoint to another host sends its header values and auth there, so it needs the scope to set them. */
 export function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
-  if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
+  const sendsSecrets = Object.keys(after.headers).length > 0 || after.auth !== null;
+  if (allows(principal, "secrets") || !sendsSecrets) return;
   if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
   const detail =
-    'its header values would go to another host: remove them, or use a key that also has the scope "secrets"';
+    'its header values and auth would go to another host: remove them, or use a key that also has the scope "secrets"';
   throw new WebhookdError("forbidden", detail);
 }
 

@@ -12,7 +12,8 @@ import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } 
 import type { Call, Route } from "../pipeline/route.ts";
 import { flagParameter, severalParameter } from "../pipeline/query.ts";
 import { checked, validationFailed } from "../pipeline/body.ts";
-import { presentEndpoint, uidSchema } from "./fields.ts";
+import { requireForAuth } from "./auth.ts";
+import { presentEndpoint, type RegistrationRules, uidSchema } from "./fields.ts";
 import {
   changed,
   changeSchema,
@@ -132,6 +133,7 @@ async function register(parts: ApiParts, { principal, query, body, now, request 
   const tenant = tenantToWrite(principal, namedTenant(query));
   const { settings, secret } = readRegistration(body, rulesFor(parts, tenant, principal));
   requireForValues(principal, settings.headers);
+  requireForAuth(principal, null, settings);
   requireForSecret(principal, secret);
   requireOffered(parts, settings.events, []);
   const own = idAndSecret(parts, now, secret);
@@ -183,6 +185,7 @@ async function change(parts: ApiParts, call: Call): Promise<Reply> {
     requireWhole(patch, endpoint);
     const after = changed(before, patch, rules);
     requireForMove(principal, before, after);
+    requireForAuth(principal, before, after);
     requireSameUid(principal, before, after.uid);
     requireOffered(parts, after.events, before.events);
     return after;
@@ -279,11 +282,12 @@ async function replace(parts: ApiParts, call: Call): Promise<Reply> {
   const tenant = tenantToRead(call.principal, namedTenant(call.query));
   const owner = tenant ?? (await store.endpoints.tenantOf(id));
   if (owner === null) throw notFound();
-  const given = givenOf(parts, call, owner);
+  const rules = rulesFor(parts, owner, call.principal);
+  const given = givenOf(rules, call);
   const settings = (before: EndpointSettings, endpoint: Endpoint) => {
     requireSameUid(call.principal, before, given.uid ?? null);
     requireOffered(parts, given.events, before.events);
-    return replaced(call, given, { settings: before, endpoint, owner }, given.uid ?? null);
+    return replaced(call, given, { settings: before, endpoint, owner }, given.uid ?? null, rules);
   };
   if (DryRun.read(call.query) === true) {
     if (!(await store.endpoints.judgeUpdate(tenant, id, settings))) throw notFound();
@@ -298,7 +302,8 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   const { store, config } = parts;
   const { principal, query, now } = call;
   const tenant = tenantToWrite(principal, namedTenant(query));
-  const given = givenOf(parts, call, tenant);
+  const rules = rulesFor(parts, tenant, principal);
+  const given = givenOf(rules, call);
   const { uid } = checked(uidSchema, { uid: name });
   if (given.uid !== undefined && given.uid !== uid) {
     const detail = "differs from the one in the path; leave it out";
@@ -310,7 +315,7 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
     // The endpoint may have been deleted since the key was checked.
     if (principal.endpoints !== null && !principal.endpoints.includes(endpoint?.id ?? "")) throw notFound();
     requireOffered(parts, given.events, endpoint?.events ?? []);
-    return replaced(call, given, { settings, endpoint, owner: tenant }, uid);
+    return replaced(call, given, { settings, endpoint, owner: tenant }, uid, rules);
   };
   const { maxPerTenant } = config.endpoints;
   if (DryRun.read(query) === true) {
@@ -322,8 +327,8 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   return isNew ? registered(endpoint, own.signingSecret) : stored(parts, endpoint);
 }
 
-function givenOf(parts: ApiParts, { principal, body }: Call, tenant: string): Replacement {
-  const given = readReplacement(body, rulesFor(parts, tenant, principal));
+function givenOf(rules: RegistrationRules, { principal, body }: Call): Replacement {
+  const given = readReplacement(body, rules);
   requireForValues(principal, given.headers);
   requireForSecret(principal, given.secret);
   return given;

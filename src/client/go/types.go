@@ -78,6 +78,9 @@ type AuditRecord struct {
 	Outcome string `json:"outcome"`
 }
 
+// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
+type AuthValues = json.RawMessage
+
 type Backup struct {
 	// Its path on the daemon's host; the file name contains the time.
 	File string `json:"file"`
@@ -234,6 +237,10 @@ type Endpoint struct {
 	Description string `json:"description"`
 	// Sent with each attempt; the values are masked.
 	Headers map[string]string `json:"headers"`
+	// What the receiver asks for besides a signature; secrets are masked.
+	Auth json.RawMessage `json:"auth"`
+	// The receiver's own authorities, as PEM; null for the public ones.
+	Ca *string `json:"ca"`
 	RatePerSecond *float64 `json:"rate_per_second"`
 	MaxInFlight *int64 `json:"max_in_flight"`
 	Enabled bool `json:"enabled"`
@@ -259,6 +266,8 @@ type Endpoint struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
+type EndpointAuth = json.RawMessage
+
 type EndpointChange struct {
 	// A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
 	URL *string `json:"url,omitempty"`
@@ -269,6 +278,10 @@ type EndpointChange struct {
 	// A note for people, on one line.
 	Description *string `json:"description,omitempty"`
 	Headers any `json:"headers,omitempty"`
+	// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
+	Auth any `json:"auth,omitempty"`
+	// The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+	Ca *string `json:"ca,omitempty"`
 	// The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
 	RatePerSecond *float64 `json:"rate_per_second,omitempty"`
 	// The maximum number of attempts at once: the ceiling of the adaptive cap.
@@ -317,6 +330,10 @@ type EndpointReplacement struct {
 	Description *string `json:"description,omitempty"`
 	// Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
 	Headers map[string]string `json:"headers,omitempty"`
+	// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
+	Auth any `json:"auth,omitempty"`
+	// The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+	Ca *string `json:"ca,omitempty"`
 	// The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
 	RatePerSecond *float64 `json:"rate_per_second,omitempty"`
 	// The maximum number of attempts at once: the ceiling of the adaptive cap.
@@ -1048,6 +1065,10 @@ type Registration struct {
 	Description *string `json:"description,omitempty"`
 	// Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
 	Headers map[string]string `json:"headers,omitempty"`
+	// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
+	Auth any `json:"auth,omitempty"`
+	// The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+	Ca *string `json:"ca,omitempty"`
 	// The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
 	RatePerSecond *float64 `json:"rate_per_second,omitempty"`
 	// The maximum number of attempts at once: the ceiling of the adaptive cap.
@@ -1314,6 +1335,13 @@ type Status struct {
 } `json:"damaged_endpoints"`
 	// The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
 	HeldKeys []EndpointHeldKeys `json:"held_keys"`
+	// Endpoints whose client certificate has expired, or expires within 14 days, the earliest first; at most twenty.
+	ClientCertificates []struct {
+	Endpoint string `json:"endpoint"`
+	Tenant string `json:"tenant"`
+	URL string `json:"url"`
+	NotAfter string `json:"not_after"`
+} `json:"client_certificates"`
 	// A sentence for each constant of the specification that the configuration changes.
 	Departures []string `json:"departures"`
 	// The ladder: the wait after each failure, in order.

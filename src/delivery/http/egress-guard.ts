@@ -3,12 +3,12 @@
  * and only vetted addresses are dialled. That includes literal addresses, for which Node calls no `lookup`.
  */
 import { isIP, type OnReadOpts, SocketAddress, type Socket } from "node:net";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls";
 import type { Clock } from "../../clock.ts";
 import type { AddressFault, Call } from "../../domain/network/address.ts";
 import { portOf } from "../../domain/network/url.ts";
 import { DialRace, type Dial, type Dialled } from "./dial.ts";
-import { Egress, type EgressSettings } from "./egress.ts";
+import { Egress, type EgressSettings, type TlsIdentity } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
@@ -26,13 +26,28 @@ export class Destination {
    * The last TLS session, which makes the next handshake with this endpoint shorter. Never shared between endpoints.
    */
   session: Buffer | undefined;
+  /** The identity and the authorities of this endpoint alone. Null for what all share. */
+  readonly #tls: TlsIdentity | null;
+  /** Made for the first connection. */
+  #secureContext: SecureContext | null = null;
 
-  constructor(url: URL, tenant: string) {
+  constructor(url: URL, tenant: string, tls: TlsIdentity | null = null) {
+    this.#tls = tls;
     this.host = url.host;
     this.hostname = url.hostname.replace(/^\[|\]$|\.$/g, "");
     this.secure = url.protocol === "https:";
     this.port = portOf(url);
     this.tenant = tenant;
+  }
+
+  get showsCertificate(): boolean {
+    return this.#tls !== null && this.#tls.identity !== null;
+  }
+
+  /** Throws if the endpoint's own certificate, key or authorities cannot be used. */
+  secureContextOf(egress: Egress): SecureContext {
+    if (this.#tls === null) return egress.secureContext;
+    return (this.#secureContext ??= egress.contextOf(this.#tls));
   }
 }
 
@@ -141,13 +156,22 @@ export class Opening {
 
   #secure(raw: Socket): void {
     const { hostname, session } = this.#destination;
+    let secureContext: SecureContext;
+    try {
+      secureContext = this.#destination.secureContextOf(this.#egress);
+    } catch {
+      this.#end(
+        new Fault("tls_error", "the endpoint's own certificate, key or authorities cannot be used (OWN_TLS)", "none"),
+      );
+      return;
+    }
     const socket = connectTls({
       socket: raw,
       host: hostname,
       // Send no server name for a literal address (RFC 6066, section 3).
       ...(isIP(hostname) === 0 && { servername: hostname }),
       ...(session !== undefined && { session }),
-      secureContext: this.#egress.secureContext,
+      secureContext,
       // Set explicitly, because otherwise NODE_TLS_REJECT_UNAUTHORIZED could turn it off.
       rejectUnauthorized: true,
       ALPNProtocols: ["http/1.1"],
@@ -194,12 +218,13 @@ export interface Probed {
 }
 
 /** A fault's message is a sentence. */
-export type Probe = (url: URL, tenant: string) => Promise<Probed | Fault>;
+export type Probe = (url: URL, tenant: string, ca?: string | null) => Promise<Probed | Fault>;
 
 /** Opens a connection to a receiver exactly as a delivery does, but closes it where the request would be written. */
 export function createProbe(settings: EgressSettings, clock: Clock): Probe {
   const egress = new Egress(settings, clock);
-  return (url, tenant) => probe(egress, new Destination(url, tenant), settings.timeoutMs);
+  return (url, tenant, ca = null) =>
+    probe(egress, new Destination(url, tenant, ca === null ? null : { ca, identity: null }), settings.timeoutMs);
 }
 
 function probe(egress: Egress, destination: Destination, timeoutMs: number): Promise<Probed | Fault> {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
-import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import { createSecureContext, getCACertificates, type SecureContext, type SecureContextOptions } from "node:tls";
 import { type Clock, Crowd, Slice } from "../../clock.ts";
 import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
 import { softLimitOf } from "../../domain/files.ts";
@@ -38,6 +38,14 @@ const BODY_MS = 1000;
 /** For this long after a shortage no connection stays idle, because attempts need the sockets. */
 const SHORT_MS = 5000;
 
+/** The certificates that the connections of one endpoint show and trust, as PEM. */
+export interface TlsIdentity {
+  /** The client certificate with its key. Null if none is shown. */
+  readonly identity: { readonly certificate: string; readonly key: string } | null;
+  /** The authorities that the receiver's certificate must come from. Null for those that all endpoints trust. */
+  readonly ca: string | null;
+}
+
 /** The state that connections to all endpoints share. Proxies named in the environment are ignored. */
 export class Egress {
   readonly clock: Clock;
@@ -65,6 +73,7 @@ export class Egress {
   readonly bodies: Deadlines;
   readonly idle: Deadlines;
   #unwritten: { write(): void }[] = [];
+  readonly #caFile: string;
   readonly #policyOf: (rules: AddressRules) => AddressPolicy;
 
   constructor(settings: EgressSettings, clock: Clock, network: Network = {}) {
@@ -79,7 +88,17 @@ export class Egress {
     this.attempts = new Deadlines(clock, timeoutMs);
     this.bodies = new Deadlines(clock, network.bodyMs ?? BODY_MS);
     this.idle = new Deadlines(clock, IDLE_MS);
+    this.#caFile = caFile;
     this.secureContext = network.secureContext ?? trust(caFile);
+  }
+
+  /** Makes the context of an endpoint's own identity or authorities. It takes a while, so keep it. */
+  contextOf({ identity, ca }: TlsIdentity): SecureContext {
+    return createSecureContext({
+      minVersion: "TLSv1.2",
+      ...(identity !== null && { cert: identity.certificate, key: identity.key }),
+      ...trusted(this.#caFile, ca),
+    });
   }
 
   /** Adds an idle connection to the counts, or removes one. */
@@ -214,11 +233,16 @@ const TRUSTING = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
  * once.
  */
 export function trust(caFile = ""): SecureContext {
+  return createSecureContext({ minVersion: "TLSv1.2", ...trusted(caFile, null) });
+}
+
+function trusted(caFile: string, own: string | null): Pick<SecureContextOptions, "ca"> {
+  if (own !== null) return { ca: own };
   const named = caFile === "" ? [] : [readFileSync(caFile)];
   const isAltered = packed && TRUSTING.some((name) => process.env[name]);
   const ca =
     isAltered || named.length > 0 ? [...getCACertificates(isAltered ? "bundled" : "default"), ...named] : undefined;
-  return createSecureContext({ minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) });
+  return ca === undefined ? {} : { ca };
 }
 
 /** Makes policies from rules that may change. Only this function combines the rules with this host's addresses. */

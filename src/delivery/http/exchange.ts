@@ -10,7 +10,7 @@ import {
 import { type Answer, MAX_BODY_BYTES } from "./answer.ts";
 import { type Carried, Connection, Connections } from "./connections.ts";
 import { Destination, type Opening } from "./egress-guard.ts";
-import { type Egress, Timed } from "./egress.ts";
+import { Deadlines, type Egress, Timed, type TlsIdentity } from "./egress.ts";
 import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
 
 /** A signed request, without the headers that every request has: host, connection and content-length. */
@@ -37,20 +37,23 @@ export class Exchange {
   readonly #inFlight: Attempt[] = [];
   #onDrained: (() => void) | null = null;
 
-  constructor(egress: Egress, url: string, tenant: string) {
+  constructor(egress: Egress, url: string, tenant: string, tls: TlsIdentity | null = null) {
     this.egress = egress;
-    this.#connections = new Connections(egress, new Destination(new URL(url), tenant));
+    this.#connections = new Connections(egress, new Destination(new URL(url), tenant, tls));
   }
 
-  /** Makes one attempt. Never rejects: a failure of the receiver, the network or this host is part of the outcome. */
-  post(request: SignedRequest): Promise<Outcome> {
+  /**
+   * Makes one attempt. Never rejects: a failure of the receiver, the network or this host is part of the outcome. A
+   * limit of its own replaces the usual one, if part of the time for the attempt is spent.
+   */
+  post(request: SignedRequest, limitMs: number | null = null): Promise<Outcome> {
     return new Promise((resolve) => {
       const attempt = new Attempt(this.egress, this.#connections, this.#headers, request, (outcome) => {
         this.#remove(attempt);
         resolve(outcome);
       });
       attempt.place = this.#inFlight.push(attempt) - 1;
-      attempt.start();
+      attempt.start(limitMs === null ? this.egress.attempts : new Deadlines(this.egress.clock, limitMs));
     });
   }
 
@@ -98,6 +101,8 @@ class Attempt extends Timed implements Carried {
   #answer: Answer | null = null;
   #decidedAt = 0;
   #ended = false;
+  /** The list with its time limit until it is decided. */
+  #deadlines: Deadlines;
 
   constructor(
     egress: Egress,
@@ -115,10 +120,12 @@ class Attempt extends Timed implements Carried {
     this.#startedAt = egress.clock.monotonic();
     this.#connection = connections.take(this.#startedAt);
     this.#kept = this.#connection.opening;
+    this.#deadlines = egress.attempts;
   }
 
-  start(): void {
-    this.#egress.attempts.add(this, this.#startedAt);
+  start(deadlines: Deadlines): void {
+    this.#deadlines = deadlines;
+    deadlines.add(this, this.#startedAt);
     this.#connection.carry(this);
   }
 
@@ -138,7 +145,7 @@ class Attempt extends Timed implements Carried {
       this.#answer = answer;
       this.#decidedAt = now;
       if (!answer.isComplete) {
-        this.#egress.attempts.remove(this);
+        this.#deadlines.remove(this);
         this.#egress.bodies.add(this, now);
       }
     }
@@ -156,7 +163,14 @@ class Attempt extends Timed implements Carried {
     if (this.#ended) return;
     if (this.#answer !== null) this.#conclude(bodyErrorOf(error));
     else if (this.#maySendAgain(error)) this.#sendAgain();
-    else this.#fail(faultOf(error));
+    else this.#fail(this.#orRefused(faultOf(error)));
+  }
+
+  /** Many servers that do not accept a client certificate close the connection without saying why. */
+  #orRefused(fault: Fault): Fault {
+    const isNew = this.#connection.opening !== this.#kept && this.#firstByteAt === null;
+    if (fault.error !== "connection_closed" || !isNew || !this.#connections.destination.showsCertificate) return fault;
+    return new Fault("connection_closed", `${fault.message}; it may refuse our client certificate`, fault.evidence);
   }
 
   override expire(): void {
@@ -220,6 +234,7 @@ class Attempt extends Timed implements Carried {
     if (this.#ended) return;
     this.#ended = true;
     this.list?.remove(this);
+    if (this.#deadlines !== this.#egress.attempts) this.#deadlines.close();
     this.#onEnd(outcome);
   }
 

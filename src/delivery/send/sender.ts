@@ -6,6 +6,7 @@ import { type Clock, Slice } from "../../clock.ts";
 import type { AddressRules } from "../../domain/network/address.ts";
 import { noResponse, type Ended, type Outcome } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
+import { isSameRoute } from "../../domain/endpoints/auth.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Speedometer } from "./endpoint-queue.ts";
@@ -123,10 +124,11 @@ export class Sender implements Sending {
   /** With `low`, an endpoint starts with one attempt at a time, as if just enabled. */
   async setTarget(target: Target, low = false): Promise<void> {
     const before = this.#receivers.get(target.endpoint);
-    const sameUrl = before !== undefined && before.target.url === target.url;
-    if (before !== undefined && !sameUrl) this.#leave(before.wire);
-    const wire = sameUrl ? before.wire : this.#parts.open(target);
-    const speedometer = sameUrl ? before.speedometer : new Speedometer();
+    const sameRoute = before !== undefined && isSameRoute(before.target, target);
+    const sameUrl = before?.target.url === target.url;
+    if (before !== undefined && !sameRoute) this.#leave(before.wire);
+    const wire = sameRoute ? before.wire : this.#parts.open(target);
+    const speedometer = sameUrl ? before!.speedometer : new Speedometer();
     const destination = this.#destinations.of(target.endpoint);
     if (!sameUrl) destination.leadTo(target.url);
     this.#receivers.set(target.endpoint, {

@@ -8,6 +8,7 @@ import {
   type BodyShape,
 } from "../../domain/endpoints/body-format.ts";
 import { AsymmetricSigningKey } from "../../domain/endpoints/asymmetric.ts";
+import { fixedAuthorization, setsAuthorization } from "../../domain/endpoints/auth.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import {
   FurtherSigner,
@@ -64,8 +65,11 @@ export class Signer {
     this.#also = also.map(({ format }) => furtherSigner(format, target));
     // An endpoint may have been given a header before the operator made it a signature's.
     const taken = new Set<string>(also.flatMap(headerNames));
+    if (setsAuthorization(target.auth)) taken.add("authorization");
     const sent = new Set(sentOwnHeaders(target.format, Object.keys(target.headers)));
     const own = Object.entries(target.headers).filter(([name]) => sent.has(name) && !taken.has(name.toLowerCase()));
+    const authorization = fixedAuthorization(target.auth);
+    if (authorization !== null) own.push(["authorization", authorization]);
     this.#ownHeaders = own.filter(isSendable).flat();
   }
 

@@ -80,6 +80,10 @@ function rowOf({ error, status, sample }: Trouble): Row {
       return BY_MISSED_STEP[sample === undefined ? "answer" : missedStep(sample)];
     case "tls_error":
       return BY_TLS_CODE.find(([code]) => code.test(sample?.detail ?? ""))![1];
+    case "connection_closed":
+      return sample?.detail.includes("client certificate") ? REFUSED_CERTIFICATE : BY_ERROR[error];
+    case "token_error":
+      return BY_TOKEN_DETAIL.find(([detail]) => detail.test(sample?.detail ?? ""))![1];
     default:
       return BY_ERROR[error];
   }
@@ -134,8 +138,87 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
   },
 };
 
+/** Advice for a missing token, by the attempt's detail. */
+const BY_TOKEN_DETAIL: readonly (readonly [RegExp, Row])[] = [
+  [
+    /answered 4(?!29|08)/,
+    {
+      kind: "standing",
+      blame: "the settings here",
+      meaning: "The token server refuses the client: its id, secret, scope or audience is wrong. No request was sent.",
+      receiver: "Check the client at the token server, and tell us its id, secret and scope.",
+      type: ["auth", "test"],
+      customer: "The token server of your endpoint refuses our client. Please check its id, secret and scope.",
+      owner: {
+        problem: "The token server refused the client that this endpoint has, so we sent no request.",
+        fix: "Check the client at the token server, and set its id, secret and scope again.",
+      },
+    },
+  ],
+  [
+    /is larger|is not a JSON|no access_token|another type|cannot be sent|answered 3/,
+    {
+      kind: "standing",
+      blame: "the settings here",
+      meaning: "What token_url answers is not a token: it may be the wrong URL. No request was sent.",
+      receiver: "Tell us the URL at which the token server answers client credentials.",
+      type: ["auth", "test"],
+      customer: "The token URL of your endpoint does not answer with a token. Is it the right URL?",
+      owner: {
+        problem: "The token URL of this endpoint does not answer with a token, so we sent no request.",
+        fix: "Check the token URL. It must answer client credentials with a bearer token.",
+      },
+    },
+  ],
+  [
+    /(?:)/,
+    {
+      kind: "passing",
+      blame: "the receiver",
+      meaning: "The token server gave no token: it is down, too slow, or cannot be reached. No request was sent.",
+      receiver: "Check the token server. It must answer within half of our time limit.",
+      type: ["answer", "test"],
+      customer: "We get no token from the token server of your endpoint. We keep trying.",
+      owner: {
+        problem: "The token server of this endpoint gave us no token, so we sent no request.",
+        fix: "Check that the token server is up, and that it can be reached from the internet.",
+      },
+    },
+  ],
+];
+
+const REFUSED_CERTIFICATE: Row = {
+  kind: "standing",
+  blame: "the settings here",
+  meaning:
+    "The receiver refuses our client certificate, or wants one: none is set, or it has expired or is not trusted.",
+  receiver: "Tell us which client certificate the server accepts, and check that it trusts its issuer.",
+  type: ["auth", "test"],
+  customer: "Your server refuses our client certificate. Please check its expiry, and which issuers the server trusts.",
+  owner: {
+    problem: "Your server refused our client certificate, or wants one and none is set.",
+    fix: "Set a client certificate that your server trusts and that has not expired.",
+  },
+};
+
 /** Advice for a TLS fault, by the code that the attempt's detail names. */
 const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
+  [
+    /OWN_TLS/,
+    {
+      kind: "standing",
+      blame: "the settings here",
+      meaning: "The client certificate, its key or the authorities of this endpoint cannot be used here.",
+      receiver: "Nothing, unless they gave us the certificate.",
+      type: ["auth", "test"],
+      customer: "We cannot use the client certificate or the authorities of your endpoint. Please give us new ones.",
+      owner: {
+        problem: "We cannot use the client certificate or the authorities of this endpoint.",
+        fix: "Set the certificate, the key and the authorities again.",
+      },
+    },
+  ],
+  [/ALERT_\w*(?:CERTIFICATE|UNKNOWN_CA)/, REFUSED_CERTIFICATE],
   [
     /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,
     {

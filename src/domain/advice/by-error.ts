@@ -83,12 +83,15 @@ export const COMMANDS = {
   skip: ["stop sending to it", ({ endpoint }: Subject) => `webhookd endpoints disable ${endpoint} --skip`],
   enable: ["send what is held", ({ endpoint }: Subject) => `webhookd endpoints enable ${endpoint}`],
   settings: ["see the settings", () => "webhookd config show"],
+  auth: ["see its auth", ({ endpoint }: Subject) => `webhookd endpoints show ${endpoint}`],
   host: ["check this host", () => "webhookd doctor"],
   store: ["check the store", () => "webhookd doctor --offline"],
   status: ["see how the daemon is", () => "webhookd status"],
 } as const;
 
-export const BY_ERROR: Readonly<Record<Exclude<AttemptError, "http_status" | "timeout" | "tls_error">, Row>> = {
+export const BY_ERROR: Readonly<
+  Record<Exclude<AttemptError, "http_status" | "timeout" | "tls_error" | "token_error">, Row>
+> = {
   redirect_not_followed: {
     kind: "standing",
     blame: "the receiver",

@@ -47,6 +47,7 @@ const ERRORS = {
   payload_corrupt: { cause: "payload is damaged", evidence: "none" }, // send/sender.ts
   held_expired: { cause: "held for too long", evidence: "none" }, // store/sqlite/upkeep-store.ts, store/postgres/upkeep.ts
   interrupted: { cause: "interrupted", evidence: "none" }, // http/fault.ts; a shutdown; the death of a sender
+  token_error: { cause: "no token", short: "token", evidence: "none" }, // send/tokens.ts
 } as const satisfies Readonly<Record<string, Known>>;
 
 export type AttemptError = keyof typeof ERRORS;

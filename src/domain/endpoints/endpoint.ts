@@ -2,6 +2,7 @@
 import type { HeldKeys } from "../deliveries/ordering.ts";
 import type { AfterFailure, Ordering } from "../deliveries/ordering.ts";
 import type { FilterDocument } from "../events/filter/filter.ts";
+import type { EndpointAuth, ShownAuth } from "./auth.ts";
 import type { BodyFormat } from "./body-format.ts";
 
 /** The daemon itself disables an endpoint if its receiver answers 410, or if nothing has succeeded for too long. */
@@ -14,6 +15,7 @@ export const ENDPOINT_PARTS = [
   "next_signing_secret",
   "signing_key",
   "headers",
+  "auth",
   "url",
   "events",
   "signatures",
@@ -85,6 +87,10 @@ export interface Endpoint {
   readonly signatures: readonly Signature[];
   /** Names only, because values are secrets and leave the store only in a `Target`. */
   readonly headerNames: readonly string[];
+  /** Without its secrets, which leave the store only in a `Target`. */
+  readonly auth: ShownAuth | null;
+  /** Certificates, as PEM: the authorities that the receiver's certificate must come from. Null for the public ones. */
+  readonly ca: string | null;
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -98,7 +104,7 @@ export interface Endpoint {
   readonly updatedAt: number;
 }
 
-/** The settings that a registration sets and an update may change, with header values in the clear. */
+/** The settings that a registration sets and an update may change, with header values and auth in the clear. */
 export interface EndpointSettings {
   readonly uid: string | null;
   readonly url: string;
@@ -112,6 +118,8 @@ export interface EndpointSettings {
   readonly format: BodyFormat;
   readonly signatures: readonly Signature[];
   readonly headers: Readonly<Record<string, string>>;
+  readonly auth: EndpointAuth | null;
+  readonly ca: string | null;
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -129,6 +137,8 @@ export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   format: "envelope",
   signatures: ["hmac"],
   headers: {},
+  auth: null,
+  ca: null,
   ratePerSecond: null,
   maxInFlight: null,
   metadata: {},
@@ -167,6 +177,8 @@ export interface Target {
   readonly url: string;
   readonly enabled: boolean;
   readonly headers: Readonly<Record<string, string>>;
+  readonly auth: EndpointAuth | null;
+  readonly ca: string | null;
   readonly signingSecret: string;
   /** Counts the secrets that the endpoint has had. */
   readonly secretVersion: number;

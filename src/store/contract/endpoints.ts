@@ -1,4 +1,5 @@
 /** The contract for endpoints: their settings, health and signing secrets. */
+import type { ExpiringCertificate } from "../../domain/endpoints/auth.ts";
 import type {
   DamagedTarget,
   DisabledReason,
@@ -73,6 +74,8 @@ export interface EndpointStore {
   prune(before: number, from: string | null): Promise<Pruned>;
   /** Returns the exact event types outside `known` that endpoints have chosen, sorted by name. */
   typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
+  /** Returns the first of the client certificates that expire before that instant, the earliest first. */
+  expiring(before: number, limit: number): Promise<readonly ExpiringCertificate[]>;
   /** Returns the endpoint as the sender needs it, or null if it was deleted. */
   target(endpoint: string): Promise<Target | DamagedTarget | null>;
 }

@@ -1,4 +1,4 @@
-/** Writes and reads a row of the endpoint table. Headers and secrets are sealed. */
+/** Writes and reads a row of the endpoint table. Headers, auth and secrets are sealed. */
 import { createHash } from "node:crypto";
 import {
   DISABLED_REASONS,
@@ -14,6 +14,7 @@ import {
   type Signature,
   type Target,
 } from "../../domain/endpoints/endpoint.ts";
+import { certificateUntil, type EndpointAuth, shownAuth, storedAuth } from "../../domain/endpoints/auth.ts";
 import { BODY_FORMATS } from "../../domain/endpoints/body-format.ts";
 import { AFTER_FAILURE, ORDERINGS } from "../../domain/deliveries/ordering.ts";
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
@@ -37,6 +38,8 @@ export interface EndpointRow {
   readonly format: string;
   readonly header_names: string;
   readonly headers: string | null;
+  readonly auth: string | null;
+  readonly ca: string | null;
   readonly secret: string | null;
   readonly secret_version: number;
   readonly next_secret: string | null;
@@ -60,8 +63,9 @@ type AnyRow = Omit<EndpointRow, "tenant"> & { readonly tenant: unknown };
 export const secretPlace = (endpoint: string): string => `${endpoint}:secret`;
 export const nextSecretPlace = (endpoint: string): string => `${endpoint}:next_secret`;
 export const headersPlace = (endpoint: string): string => `${endpoint}:headers`;
+export const authPlace = (endpoint: string): string => `${endpoint}:auth`;
 
-type Plain = Omit<EndpointSettings, "headers">;
+type Plain = Omit<EndpointSettings, "headers" | "auth">;
 
 /** The column of each setting that is not sealed, and how its value is written. */
 const COLUMNS: {
@@ -81,6 +85,7 @@ const COLUMNS: {
   afterFailure: ["after_failure"],
   format: ["format"],
   signatures: ["signatures", JSON.stringify],
+  ca: ["ca"],
   ratePerSecond: ["rate_per_second"],
   maxInFlight: ["max_in_flight"],
   metadata: ["metadata", JSON.stringify],
@@ -91,11 +96,17 @@ type Worded = "when_disabled" | "ordering" | "after_failure" | "format";
 
 const same = (value: unknown): unknown => value;
 
-export const SET = [...Object.values(COLUMNS).map(([column]) => column), "header_names", "headers"];
+export const SET = [
+  ...Object.values(COLUMNS).map(([column]) => column),
+  "header_names",
+  "headers",
+  "auth",
+  "certificate_until",
+];
 
 /** Returns the columns that a caller sets, with their values. */
 export function columnsOf(id: string, settings: EndpointSettings, box: Box): Record<string, unknown> {
-  const { headers } = settings;
+  const { headers, auth } = settings;
   const written = Object.entries(COLUMNS).map(([setting, [column, write = same]]) => {
     return [column, (write as (value: unknown) => unknown)(settings[setting as keyof Plain])];
   });
@@ -103,6 +114,8 @@ export function columnsOf(id: string, settings: EndpointSettings, box: Box): Rec
     ...Object.fromEntries(written),
     header_names: JSON.stringify(Object.keys(headers)),
     headers: box.seal(JSON.stringify(headers), headersPlace(id)),
+    auth: auth === null ? null : box.seal(JSON.stringify(auth), authPlace(id)),
+    certificate_until: certificateUntil(auth),
   };
 }
 
@@ -113,6 +126,7 @@ export function columnsOf(id: string, settings: EndpointSettings, box: Box): Rec
 export interface ReadRow {
   readonly endpoint: Endpoint;
   readonly headers: Readonly<Record<string, string>>;
+  readonly auth: EndpointAuth | null;
   readonly signingSecret: string;
   readonly nextSigningSecret: string | null;
   readonly privateKeys: readonly string[];
@@ -142,6 +156,7 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
       ? null
       : opened("next_signing_secret", secretOf(row.next_secret, nextSecretPlace(row.id), box), null);
   const headers = headersOf(row, box);
+  const auth = row.auth === null ? null : opened("auth", authOf(row.auth, row.id, box), null);
   const signatures = or("signatures", signaturesOf(row.signatures), ["hmac"] as const);
   const privateKeys = needsPrivateKey({ signatures }) ? opened("signing_key", privateKeysOf(row, tenant, box), []) : [];
   const endpoint = {
@@ -160,6 +175,8 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
     format: wordOr("format", BODY_FORMATS, "envelope"),
     signatures,
     headerNames: headers === null ? (stringsOf(row.header_names) ?? []) : Object.keys(headers),
+    auth: auth === null ? null : shownAuth(auth),
+    ca: row.ca,
     ratePerSecond: limit(row.rate_per_second) ? row.rate_per_second : or("rate_per_second", null, null),
     maxInFlight: limit(row.max_in_flight) ? row.max_in_flight : or("max_in_flight", null, null),
     metadata: or("metadata", objectOf(row.metadata), {}),
@@ -168,7 +185,7 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
-  const sealed = { headers: opened("headers", headers, {}), signingSecret: secret, nextSigningSecret: next };
+  const sealed = { headers: opened("headers", headers, {}), auth, signingSecret: secret, nextSigningSecret: next };
   const parts = [...damage.keys()];
   const reason = [...damage].map(([part, why]) => `its ${part.replaceAll("_", " ")} ${why}`).join("; ");
   return { ...sealed, privateKeys, endpoint: { ...endpoint, damaged: parts.length === 0 ? null : { parts, reason } } };
@@ -186,8 +203,8 @@ function revisionOf(row: AnyRow): string {
 
 /** Returns the endpoint as the sender needs it. The endpoint must not be deleted. */
 export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
-  const { endpoint, headers, signingSecret, nextSigningSecret, privateKeys } = read;
-  const { id, tenant, url, enabled, damaged, format, signatures, ratePerSecond, maxInFlight } = endpoint;
+  const { endpoint, headers, auth, signingSecret, nextSigningSecret, privateKeys } = read;
+  const { id, tenant, url, enabled, damaged, ca, format, signatures, ratePerSecond, maxInFlight } = endpoint;
   if (damaged !== null) return { endpoint: id, tenant, url, enabled: false, damaged };
   return {
     endpoint: id,
@@ -195,6 +212,8 @@ export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
     url,
     enabled,
     headers,
+    auth,
+    ca,
     signingSecret,
     secretVersion: row.secret_version,
     nextSigningSecret,
@@ -239,6 +258,11 @@ function headersOf(row: AnyRow, box: Box): Record<string, string> | null {
   const found = text === null ? null : objectOf(text);
   const areValues = found !== null && Object.values(found).every((value) => typeof value === "string");
   return areValues ? (found as Record<string, string>) : null;
+}
+
+function authOf(sealed: string, endpoint: string, box: Box): EndpointAuth | null {
+  const text = box.open(sealed, authPlace(endpoint));
+  return text === null ? null : storedAuth(text);
 }
 
 function objectOf(text: string): Record<string, unknown> | null {

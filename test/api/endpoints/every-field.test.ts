@@ -8,7 +8,11 @@ import { aStore } from "../sqlite.ts";
 const PATH = "/v1/webhooks";
 const NEEDED = { url: "https://example.com/h", events: ["budget.exceeded"] };
 const given = Object.fromEntries(FIELDS.map(([setting, { wire }]) => [wire, EVERY_SETTING[setting]]));
-const shown = { ...given, headers: { "X-Changed": "***" } };
+const shown = {
+  ...given,
+  headers: { "X-Changed": "***" },
+  auth: { type: "basic", username: "changed", password: "***" },
+};
 const nulls = Object.fromEntries(
   FIELDS.filter(([setting, { resets }]) => setting in DEFAULT_SETTINGS && resets !== false).map(([, { wire }]) => [
     wire,

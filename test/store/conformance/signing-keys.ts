@@ -57,7 +57,7 @@ export function signingKeys(openFresh: OpenFresh): void {
       expect(await signs(store, id)).toEqual([key]);
       const named = { id: "ep_0000000000000000000000000p", tenant: "other", uid: "put", signingSecret: "whsec_x" };
       const settings = (await store.endpoints.get(null, id))!;
-      await store.endpoints.put(named, () => ({ ...settings, uid: "put", headers: {} }), 10, START);
+      await store.endpoints.put(named, () => ({ ...settings, uid: "put", headers: {}, auth: null }), 10, START);
       const other = await currentOf(store, "other");
       expect(other).toMatch(/^whsk_/);
       expect(other).not.toBe(key);

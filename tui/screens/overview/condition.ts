@@ -80,7 +80,7 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
 
 /** Lists problems that do not keep anything from being sent yet. */
 function sideFacts(
-  { damaged_database: damaged, backup, disk, nodes, outboxes, oldest_due_at: oldest, held_keys: held }: Status,
+  { damaged_database: damaged, backup, disk, nodes, outboxes, oldest_due_at: oldest, held_keys: held, ...more }: Status,
   now: number,
 ): string[] {
   const late = oldest === null ? 0 : now - Date.parse(oldest);
@@ -89,6 +89,7 @@ function sideFacts(
     ...nodeFacts((nodes as Status["nodes"] | undefined) ?? []),
     ...outboxFacts(outboxes),
     ...heldFacts(held ?? [], now),
+    ...certificateFacts(more, now),
     ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
     ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk space is free.`] : []),
     ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
@@ -111,6 +112,18 @@ function heldFacts(all: Status["held_keys"], now: number): string[] {
   const are = counted(keys, "ordering key is", "ordering keys are");
   const where = all.length === 1 ? first.endpoint : counted(all.length, "endpoint", "endpoints");
   return [`${are} held at ${where}, for ${age(now - Date.parse(first.since))}.`];
+}
+
+/** Older daemons do not report client certificates. */
+function certificateFacts({ client_certificates: all = [] }: Partial<Status>, now: number): string[] {
+  const [first] = all;
+  if (first === undefined) return [];
+  const is = Date.parse(first.not_after) <= now ? "has expired" : `expires at ${first.not_after}`;
+  const others =
+    all.length === 1
+      ? []
+      : [`${counted(all.length - 1, "more client certificate does", "more client certificates do")}.`];
+  return [`The client certificate of ${first.endpoint} ${is}.`, ...others];
 }
 
 /** Older daemons do not report nodes. */

@@ -46,7 +46,7 @@ class Attempt(TypedDict):
     response_truncated: bool
 
 
-AttemptError = Literal["http_status", "redirect_not_followed", "timeout", "dns_failure", "connection_refused", "connection_closed", "tls_error", "bad_response", "response_headers_too_large", "too_many_informational", "address_not_public", "address_metadata", "address_denied", "address_self", "unreachable", "payload_corrupt", "held_expired", "interrupted"]
+AttemptError = Literal["http_status", "redirect_not_followed", "timeout", "dns_failure", "connection_refused", "connection_closed", "tls_error", "bad_response", "response_headers_too_large", "too_many_informational", "address_not_public", "address_metadata", "address_denied", "address_self", "unreachable", "payload_corrupt", "held_expired", "interrupted", "token_error"]
 
 
 AuditAction = Literal["endpoint.register", "endpoint.update", "endpoint.disable", "endpoint.enable", "endpoint.put", "endpoint.delete", "endpoint.test", "event_type.create", "event_type.put", "event_type.import", "event_type.delete", "secret.read", "secret.rotate", "secret.complete", "secret.abandon", "signing_key.rotate", "signing_key.complete", "signing_key.abandon", "signing_key.publish", "event.retry", "event.cancel", "event.erase", "delivery.attempt", "job.create", "job.pause", "job.resume", "job.cancel", "key.create", "key.revoke", "portal_link.create", "daemon.pause", "daemon.resume", "node.drain", "node.resume", "outbox.retry", "outbox.drop", "backup.create", "secret_key.rekey"]
@@ -74,6 +74,9 @@ class AuditRecord(TypedDict):
     last_at: str
     # `ok`, `repeated` if the idempotency key had been used before, or the error code.
     outcome: str
+
+
+AuthValues = Union[Any, None]
 
 
 class Backup(TypedDict):
@@ -239,6 +242,10 @@ class Endpoint(TypedDict):
     description: str
     # Sent with each attempt; the values are masked.
     headers: Dict[str, str]
+    # What the receiver asks for besides a signature; secrets are masked.
+    auth: Union[EndpointAuth, None]
+    # The receiver's own authorities, as PEM; null for the public ones.
+    ca: Optional[str]
     rate_per_second: Optional[float]
     max_in_flight: Optional[int]
     enabled: bool
@@ -264,6 +271,9 @@ class Endpoint(TypedDict):
     updated_at: str
 
 
+EndpointAuth = Any
+
+
 class EndpointChange(TypedDict, total=False):
     # A public https URL without credentials or a fragment, on port 443 or 8443 unless the daemon allows more.
     url: EndpointUrl
@@ -274,6 +284,10 @@ class EndpointChange(TypedDict, total=False):
     # A note for people, on one line.
     description: Optional[str]
     headers: Optional[Dict[str, Any]]
+    # What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
+    auth: AuthValues
+    # The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+    ca: Optional[str]
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
     rate_per_second: RatePerSecond
     # The maximum number of attempts at once: the ceiling of the adaptive cap.
@@ -319,7 +333,7 @@ class EndpointHeldKeys(HeldKeys):
     endpoint: str
 
 
-EndpointPart = Literal["signing_secret", "next_signing_secret", "signing_key", "headers", "url", "events", "signatures", "filter", "metadata", "when_disabled", "ordering", "after_failure", "format", "rate_per_second", "max_in_flight", "tenant"]
+EndpointPart = Literal["signing_secret", "next_signing_secret", "signing_key", "headers", "auth", "url", "events", "signatures", "filter", "metadata", "when_disabled", "ordering", "after_failure", "format", "rate_per_second", "max_in_flight", "tenant"]
 
 
 class _EndpointReplacement(TypedDict):
@@ -336,6 +350,10 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     description: str
     # Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
     headers: HeaderValues
+    # What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
+    auth: AuthValues
+    # The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+    ca: Optional[str]
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
     rate_per_second: RatePerSecond
     # The maximum number of attempts at once: the ceiling of the adaptive cap.
@@ -577,7 +595,7 @@ class Failures(TypedDict):
 class FieldProblem(TypedDict):
     # A JSON pointer (RFC 6901) into the body, `""` for all of it; `?name` for a parameter.
     pointer: str
-    code: Literal["invalid_utf8", "duplicate_key", "too_deep", "too_many_values", "unsupported_content_encoding", "missing_field", "unknown_field", "invalid_type", "invalid_syntax", "out_of_range", "conflicting_fields", "invalid_body", "too_long", "too_few", "forbidden_char", "invalid_secret", "fan_out_too_large", "invalid_events", "invalid_filter", "unknown_event_type", "archived_event_type", "read_only_event_type", "unknown_endpoint", "unknown_event", "unknown_tenant", "invalid_header", "invalid_idempotency_key", "url_invalid", "url_too_long", "url_scheme", "url_userinfo", "url_fragment", "url_forbidden_char", "host_invalid", "host_noncanonical", "host_single_label", "host_special_use", "host_metadata", "host_trailing_dot", "host_is_ip", "port_not_allowed", "address_not_public", "address_metadata", "address_denied", "address_self"]
+    code: Literal["invalid_utf8", "duplicate_key", "too_deep", "too_many_values", "unsupported_content_encoding", "missing_field", "unknown_field", "invalid_type", "invalid_syntax", "out_of_range", "conflicting_fields", "invalid_body", "too_long", "too_few", "forbidden_char", "invalid_secret", "fan_out_too_large", "invalid_events", "invalid_filter", "unknown_event_type", "archived_event_type", "read_only_event_type", "unknown_endpoint", "unknown_event", "unknown_tenant", "invalid_header", "invalid_certificate", "invalid_idempotency_key", "url_invalid", "url_too_long", "url_scheme", "url_userinfo", "url_fragment", "url_forbidden_char", "host_invalid", "host_noncanonical", "host_single_label", "host_special_use", "host_metadata", "host_trailing_dot", "host_is_ip", "port_not_allowed", "address_not_public", "address_metadata", "address_denied", "address_self"]
     detail: str
 
 
@@ -990,6 +1008,10 @@ class Registration(_Registration, total=False):
     description: str
     # Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
     headers: HeaderValues
+    # What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
+    auth: AuthValues
+    # The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+    ca: Optional[str]
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
     rate_per_second: RatePerSecond
     # The maximum number of attempts at once: the ceiling of the adaptive cap.
@@ -1163,6 +1185,8 @@ class Status(TypedDict):
     damaged_endpoints: Dict[str, Any]
     # The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
     held_keys: List[EndpointHeldKeys]
+    # Endpoints whose client certificate has expired, or expires within 14 days, the earliest first; at most twenty.
+    client_certificates: List[Dict[str, Any]]
     # A sentence for each constant of the specification that the configuration changes.
     departures: List[str]
     # The ladder: the wait after each failure, in order.

@@ -128,8 +128,8 @@ export class EndpointRows {
   async judge(tx: Queries, tenant: string | null, id: string, change: ChangeSettings) {
     const [row] = await tx.rows<EndpointRow>(`${LIVE_ENDPOINT} FOR UPDATE`, [id]);
     if (row === undefined || !isOf(tenant, row)) return null;
-    const { endpoint, headers } = this.read(row);
-    const after = change({ ...endpoint, headers }, endpoint);
+    const { endpoint, headers, auth } = this.read(row);
+    const after = change({ ...endpoint, headers, auth }, endpoint);
     await requireFree(tx, after.uid, row.tenant, id);
     await requireThere(tx, after.events);
     return { row, endpoint, after };

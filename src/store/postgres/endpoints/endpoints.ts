@@ -1,4 +1,5 @@
 /** Endpoints: their rows, changes to them, and the consequences of a change. */
+import type { ExpiringCertificate } from "../../../domain/endpoints/auth.ts";
 import type {
   DamagedTarget,
   DisabledReason,
@@ -103,6 +104,14 @@ export class PostgresEndpoints implements EndpointStore {
     return exact.map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
   }
 
+  expiring(before: number, limit: number): Promise<readonly ExpiringCertificate[]> {
+    return this.#engine.database.rows<ExpiringCertificate>(
+      `SELECT id AS endpoint, tenant, url, certificate_until AS "notAfter" FROM endpoint
+       WHERE certificate_until < $1 ORDER BY certificate_until, number LIMIT $2`,
+      [before, limit],
+    );
+  }
+
   async target(endpoint: string): Promise<Target | DamagedTarget | null> {
     const [row] = await this.#engine.database.rows<EndpointRow>(LIVE_ENDPOINT, [endpoint]);
     return row === undefined ? null : targetOf(row, this.#rows.read(row));
@@ -180,8 +189,8 @@ export class PostgresEndpoints implements EndpointStore {
       const row = await this.#rows.find(tx, tenant, id);
       if (row === null) return null;
       await tx.change(
-        `UPDATE endpoint SET deleted_at = $2, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, secret = NULL,
-           next_secret = NULL, switches_at = NULL WHERE number = $1`,
+        `UPDATE endpoint SET deleted_at = $2, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, auth = NULL,
+           certificate_until = NULL, secret = NULL, next_secret = NULL, switches_at = NULL WHERE number = $1`,
         [row.number, now],
       );
       await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);

@@ -83,6 +83,11 @@ const SCHEMA = `
     format text NOT NULL CHECK (format IN ('envelope', 'cloudevents', 'cloudevents_binary', 'data')),
     header_names text NOT NULL,
     headers text,
+    -- Sealed like the headers. NULL if the endpoint asks for nothing more than a signature.
+    auth text,
+    -- When its client certificate expires.
+    certificate_until bigint,
+    ca text,
     secret text,
     secret_version integer NOT NULL DEFAULT 1,
     next_secret text,
@@ -103,10 +108,11 @@ const SCHEMA = `
   -- Lists of endpoints, and the endpoints of one tenant.
   CREATE INDEX endpoint_tenant ON endpoint (tenant, number);
   CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
-  -- Each of these serves one task: cancelling, expiring held deliveries, rotating, removing deleted endpoints.
+  -- Each of these serves one task: cancelling, expiring held deliveries, rotating, watching certificates, removing deleted endpoints.
   CREATE INDEX endpoint_cancel ON endpoint (number) WHERE cancel_to IS NOT NULL;
   CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
   CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
+  CREATE INDEX endpoint_certificate ON endpoint (certificate_until) WHERE certificate_until IS NOT NULL;
   CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
 
   -- The private keys of tenants, sealed. An endpoint that chooses ed25519 makes the first one in the same transaction.

@@ -9,6 +9,7 @@ import type {
   NewEndpoint,
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
+import type { ExpiringCertificate } from "../../../domain/endpoints/auth.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, SettingsOf, TypeInUse } from "../../store.ts";
@@ -73,6 +74,10 @@ export class SqliteEndpoints implements EndpointStore {
 
   async typesInUse(known: readonly string[]): Promise<TypeInUse[]> {
     return this.#engine.read(() => this.#parts.endpoints.typesInUse(known));
+  }
+
+  async expiring(before: number, limit: number): Promise<readonly ExpiringCertificate[]> {
+    return this.#engine.read(() => this.#parts.endpoints.expiring(before, limit));
   }
 
   async target(endpoint: string): Promise<Target | DamagedTarget | null> {

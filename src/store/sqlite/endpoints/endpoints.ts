@@ -9,6 +9,7 @@ import type {
   NewEndpoint,
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
+import type { ExpiringCertificate } from "../../../domain/endpoints/auth.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { isPattern } from "../../../domain/events/pattern.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
@@ -83,6 +84,7 @@ export class Endpoints {
   readonly #disable: Statement<[string, number, number]>;
   readonly #softDelete: Statement<[number, number]>;
   readonly #leaveUrl: Statement<[string]>;
+  readonly #expiring: Statement<[number, number], Omit<ExpiringCertificate, "tenant"> & Pick<EndpointRow, "tenant">>;
   readonly #lists: Statements;
 
   constructor(db: Database, parts: Parts) {
@@ -110,8 +112,12 @@ export class Endpoints {
     this.#lastEvent = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck();
     this.#disable = db.prepare("UPDATE endpoint SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE number = ?");
     this.#leaveUrl = db.prepare("UPDATE url SET left_at = (SELECT coalesce(max(key), 0) FROM event) WHERE name = ?");
+    this.#expiring = db.prepare(
+      `SELECT id AS endpoint, tenant, url, certificate_until AS notAfter FROM endpoint
+       WHERE certificate_until < ? ORDER BY certificate_until, number LIMIT ?`,
+    );
     this.#softDelete = db.prepare(
-      `UPDATE endpoint SET deleted_at = ?, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, secret = NULL, next_secret = NULL,
+      `UPDATE endpoint SET deleted_at = ?, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, auth = NULL, certificate_until = NULL, secret = NULL, next_secret = NULL,
        switches_at = NULL WHERE number = ?`,
     );
   }
@@ -174,8 +180,8 @@ export class Endpoints {
   judge(tenant: string | null, id: string, change: ChangeSettings): Judged | WebhookdError | null {
     const row = this.#select.get(id);
     if (row === undefined || !this.#isOf(tenant, row)) return null;
-    const { endpoint, headers } = this.#read(row);
-    const after = attempt(() => change({ ...endpoint, headers }, endpoint));
+    const { endpoint, headers, auth } = this.#read(row);
+    const after = attempt(() => change({ ...endpoint, headers, auth }, endpoint));
     if (after instanceof WebhookdError) return after;
     const refused = this.#otherOfUid(after.uid, row.tenant, id) ?? this.#typeRows.deletedFault(after.events);
     return refused ?? { row, endpoint, after };
@@ -251,6 +257,12 @@ export class Endpoints {
       .map((type) => ({ type, ids: chosenBy.all(type) }))
       .filter(({ ids }) => ids.length > 0)
       .map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
+  }
+
+  expiring(before: number, limit: number): ExpiringCertificate[] {
+    return this.#expiring
+      .all(before, limit)
+      .map(({ tenant, ...found }) => ({ ...found, tenant: this.#tenants.nameIfAny(tenant) ?? "unknown" }));
   }
 
   target(id: string): Target | DamagedTarget | null {

@@ -5,7 +5,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
 import { Meta } from "../engine/meta.ts";
 import type { Box } from "../../rows/box.ts";
-import { headersPlace, secretPlace, stringsOf, nextSecretPlace } from "../../rows/endpoint-row.ts";
+import { authPlace, headersPlace, secretPlace, stringsOf, nextSecretPlace } from "../../rows/endpoint-row.ts";
 import { nextPrivateKeyPlace, privateKeyPlace } from "../../rows/signing-key-row.ts";
 
 interface Row {
@@ -18,6 +18,7 @@ interface Row {
   readonly enabled: number;
   readonly header_names: string;
   readonly headers: string;
+  readonly has_auth: number;
 }
 
 /** An endpoint whose owner must be told. */
@@ -30,6 +31,8 @@ export interface Affected {
   readonly enabled: boolean;
   /** The names of headers whose values are lost. Nothing is sent without them. */
   readonly lostHeaders: readonly string[];
+  /** True if it had an auth, which is lost. Nothing is sent without it either. */
+  readonly lostAuth: boolean;
 }
 
 export class SealedRows {
@@ -45,7 +48,7 @@ export class SealedRows {
     this.#setKey = db.prepare("UPDATE signing_key SET private_key = ? WHERE tenant = ?");
     this.#all = db.prepare(
       `SELECT e.number, e.id, t.name AS tenant, e.uid, e.url, e.description, e.enabled, e.header_names,
-         e.headers
+         e.headers, e.auth IS NOT NULL AS has_auth
        FROM endpoint e LEFT JOIN tenant t ON t.num = e.tenant WHERE e.deleted_at IS NULL ORDER BY e.number`,
     );
     this.#set = db.prepare("UPDATE endpoint SET secret = ?, next_secret = ?, headers = ? WHERE number = ?");
@@ -63,12 +66,13 @@ export class SealedRows {
         description: row.description,
         enabled: row.enabled === 1,
         lostHeaders: stringsOf(row.header_names) ?? ["unknown"],
+        lostAuth: row.has_auth === 1,
       }));
   }
 
   /**
-   * Gives every endpoint a new secret, and every tenant that has a private key a new one. Header values stay sealed
-   * with the lost key: their endpoint is damaged, and nothing is sent to it until they are set again. The responses
+   * Gives every endpoint a new secret, and every tenant that has a private key a new one. Header values and auth stay
+   * sealed with the lost key: their endpoint is damaged, and nothing is sent to it until they are set again. The responses
    * under idempotency keys are dropped, because they can no longer be matched.
    */
   reissue(box: Box, newSecret: () => string, newKey: () => string): void {
@@ -99,10 +103,10 @@ interface Sealing {
 }
 
 const ENDPOINTS: Sealing = {
-  select: `SELECT number, id AS name, secret, next_secret, headers FROM endpoint
+  select: `SELECT number, id AS name, secret, next_secret, headers, auth FROM endpoint
     WHERE deleted_at IS NULL AND number > ? ORDER BY number LIMIT ?`,
-  set: "UPDATE endpoint SET secret = ?, next_secret = ?, headers = ? WHERE number = ?",
-  places: { secret: secretPlace, next_secret: nextSecretPlace, headers: headersPlace },
+  set: "UPDATE endpoint SET secret = ?, next_secret = ?, headers = ?, auth = ? WHERE number = ?",
+  places: { secret: secretPlace, next_secret: nextSecretPlace, headers: headersPlace, auth: authPlace },
 };
 
 const SIGNING_KEYS: Sealing = {

@@ -11,6 +11,8 @@ import {
   publishOne,
   START,
 } from "../../fixtures.ts";
+import { type EndpointAuth, shownAuth } from "../../../../src/domain/endpoints/auth.ts";
+import { clientAuth } from "../../../harness/tls.ts";
 import { EVERY_SETTING } from "../../every-setting.ts";
 import type { OpenFresh } from "../../stores.ts";
 
@@ -69,6 +71,8 @@ export function endpoints(openFresh: OpenFresh): void {
         format: "envelope",
         signatures: ["hmac"],
         privateKeys: [],
+        auth: null,
+        ca: null,
         ratePerSecond: null,
         maxInFlight: null,
       });
@@ -146,9 +150,51 @@ export function endpoints(openFresh: OpenFresh): void {
       const id = await addEndpoint(harness.store);
       await harness.store.endpoints.update(null, id, () => EVERY_SETTING, START + 5);
       const store = await harness.reopen();
-      const { headers, ...shown } = EVERY_SETTING;
+      const { headers, auth, ...shown } = EVERY_SETTING;
       expect(await store.endpoints.get(null, id)).toMatchObject({ ...shown, headerNames: Object.keys(headers) });
-      expect(await store.endpoints.target(id)).toMatchObject({ headers });
+      expect(await store.endpoints.target(id)).toMatchObject({ headers, auth, ca: shown.ca });
+    });
+
+    it("keeps what a receiver asks for, shows no secret of it, and forgets it at the deletion", async () => {
+      const harness = await openFresh();
+      const client = { tokenUrl: "https://login.example/token", clientId: "me", clientSecret: "canary" };
+      const all: EndpointAuth[] = [
+        { type: "basic", username: "me", password: "canary" },
+        { type: "bearer", token: "canary" },
+        { type: "oauth2", ...client, scope: "hooks", audience: null, clientAuth: "body" },
+        clientAuth("client"),
+      ];
+      const ids: string[] = [];
+      for (const auth of all) ids.push(await addEndpoint(harness.store, { auth }));
+      const store = await harness.reopen();
+      for (const [at, id] of ids.entries()) {
+        const endpoint = (await store.endpoints.get(null, id))!;
+        expect(endpoint).toMatchObject({ auth: shownAuth(all[at]!), damaged: null });
+        expect(JSON.stringify(endpoint)).not.toMatch(/canary|BEGIN/);
+        expect(await store.endpoints.target(id)).toMatchObject({ auth: all[at] });
+        await store.endpoints.update(null, id, (settings) => ({ ...settings, description: "d" }), START + 1);
+        expect(await store.endpoints.target(id)).toMatchObject({ auth: all[at] });
+        await store.endpoints.update(null, id, (settings) => ({ ...settings, auth: null }), START + 2);
+        expect(await store.endpoints.target(id)).toMatchObject({ auth: null });
+      }
+    });
+
+    it("names the client certificates that expire, the earliest first", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      const good = await addEndpoint(store, { tenant: "acme", auth: clientAuth("client") });
+      const old = await addEndpoint(store, { auth: clientAuth("client-expired") });
+      const at = { acme: Date.parse("2120-01-01T00:00:00Z"), old: Date.parse("2020-02-01T00:00:00Z") };
+      const url = "https://receiver.example/hook";
+      const expired = { endpoint: old, tenant: "default", url, notAfter: at.old };
+      expect(await store.endpoints.expiring(at.old, 10)).toEqual([]);
+      expect(await store.endpoints.expiring(at.acme, 10)).toEqual([expired]);
+      const both = [expired, { endpoint: good, tenant: "acme", url, notAfter: at.acme }];
+      expect(await store.endpoints.expiring(at.acme + 1, 10)).toEqual(both);
+      expect(await store.endpoints.expiring(at.acme + 1, 1)).toEqual([expired]);
+      await store.endpoints.update(null, old, (settings) => ({ ...settings, auth: null }), START);
+      await store.endpoints.delete(null, good, START);
+      expect(await store.endpoints.expiring(at.acme + 1, 10)).toEqual([]);
     });
 
     it("changes nothing when the change is refused, and leaves others in the commit alone", async () => {
