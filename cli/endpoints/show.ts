@@ -12,7 +12,8 @@ import { connect } from "../target.ts";
 import { readCount } from "../values.ts";
 import { age, ago, grouped } from "../output/words.ts";
 import { noteLines } from "./event-types.ts";
-import { authText, fieldText, repairOf, stateOf } from "./text.ts";
+import { authText } from "../../src/client/auth-text.ts";
+import { fieldText, repairOf, stateOf } from "./text.ts";
 
 export const endpointsShow = command({
   args: {

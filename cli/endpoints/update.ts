@@ -8,7 +8,8 @@ import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { noteLines, readTypes, suggesting } from "./event-types.ts";
 import { readSettings, SETTINGS } from "./settings.ts";
-import { authText, fieldText } from "./text.ts";
+import { authText } from "../../src/client/auth-text.ts";
+import { fieldText } from "./text.ts";
 
 const ARGS = {
   endpoint: ENDPOINT,

@@ -1,4 +1,5 @@
 /** Draws the page of an endpoint: its health, its settings, and its deliveries. */
+import { authText } from "../../src/client/auth-text.ts";
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
 import { typeNotes } from "../../src/client/type-notes.ts";
@@ -48,6 +49,7 @@ function headOf(state: State, id: string, width: number): string[] {
     row("types", { text: typesText(state, endpoint) }),
     // An older daemon has no filters.
     ...(endpoint.filter ? [row("filter", { text: JSON.stringify(endpoint.filter) })] : []),
+    ...authRows(endpoint).map((text) => row("auth", { text })),
     row("waiting", { text: waitingText(state, id) }),
     row("last", { text: lastText(state, id) }),
     row("attempts", ...attemptSpans(look, known.lastAttempts.get(id)?.value, width - 12)),
@@ -61,6 +63,11 @@ function headOf(state: State, id: string, width: number): string[] {
     row("by hour", { text: stats === undefined ? "" : hours(look, stats.series), style: "red" }, { text: "  failed" }),
     row("created", { text: createdText(endpoint) }),
   ];
+}
+
+function authRows(endpoint: Endpoint): string[] {
+  const text = authText(endpoint);
+  return text === null ? [] : [text];
 }
 
 /** Explains what fails at the endpoint and what that means. Empty if nothing fails. */
