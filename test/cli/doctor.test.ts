@@ -252,6 +252,7 @@ describe("doctor", () => {
     parts: ["signing_secret" as const],
     reason: "its signing secret cannot be unsealed",
   };
+  const CERTIFICATE = { endpoint: anEndpoint.id, tenant: "default", url: anEndpoint.url };
   const healthy: Status = {
     version,
     schema: 1,
@@ -367,6 +368,8 @@ tenants = ["bolt"]
     [{ socket_uid_trouble: "this is darwin" }, "warn audit log"],
     [{ damaged_endpoints: { total: 1, endpoints: [DAMAGED] } }, `FAIL ${DAMAGED.endpoint}`],
     [{ damaged_endpoints: { total: 21, endpoints: [DAMAGED] } }, "FAIL endpoints"],
+    [{ client_certificates: [{ ...CERTIFICATE, not_after: "2026-11-20T09:00:00.000Z" }] }, `FAIL ${anEndpoint.id}`],
+    [{ client_certificates: [{ ...CERTIFICATE, not_after: "2026-11-21T09:00:00.000Z" }] }, `warn ${anEndpoint.id}`],
     [{ backup: { ...healthy.backup, failure: { at: "2026-11-20T09:00:00.000Z", detail: "full" } } }, "FAIL backup"],
     [{}, "warn backup"],
   ])("makes of %j: %s", (change, line) => {

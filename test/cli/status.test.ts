@@ -115,6 +115,15 @@ describe("webhookd status", () => {
     );
   });
 
+  it("names the client certificates that have expired or soon do, and what to type", async () => {
+    const of = { endpoint: ENDPOINT, tenant: "default", url: "https://example.com/" };
+    const all = [at(60_000), at(-86_400_000)].map((not_after) => ({ ...of, not_after }));
+    const { io } = await status({ status: { client_certificates: all } });
+    const todo = `webhookd endpoints update ${ENDPOINT} --client-certificate FILE --client-key FILE\n`;
+    expect(io.out).toContain(`  CERTIFICATE of ${ENDPOINT} has expired, at ${at(60_000)}: ${todo}`);
+    expect(io.out).toContain(`  CERTIFICATE of ${ENDPOINT} expires at ${at(-86_400_000)}: ${todo}`);
+  });
+
   it("says how each outbox is doing", async () => {
     const trouble = { what: "it is away", todo: "start it" };
     const outboxes = [

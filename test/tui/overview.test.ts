@@ -133,6 +133,14 @@ describe("whether it is all right", () => {
       /1 ordering key is held at ep_\w+, for 2h\./,
     ],
     [
+      "a client certificate has expired",
+      status({
+        client_certificates: [ago(60), ago(-86_400)].map((not_after) => ({ endpoint: idOf("ep", 1), not_after })),
+      }),
+      "! SOMETHING NEEDS ATTENTION",
+      /The client certificate of ep_\w+ has expired\. 1 more client/,
+    ],
+    [
       "the last backup failed",
       status({ backup: { ...aStatus.backup, failure: { at: ago(60), detail: "no space left" } } }),
       "! SOMETHING NEEDS ATTENTION",

@@ -122,7 +122,9 @@ function certificateFacts({ client_certificates: all = [] }: Partial<Status>, no
   const others =
     all.length === 1
       ? []
-      : [`${counted(all.length - 1, "more client certificate does", "more client certificates do")}.`];
+      : [
+          `${counted(all.length - 1, "more client certificate has, or soon will", "more client certificates have, or soon will")}.`,
+        ];
   return [`The client certificate of ${first.endpoint} ${is}.`, ...others];
 }
 
