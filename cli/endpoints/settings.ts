@@ -65,6 +65,11 @@ export const SETTINGS = {
     options: [...BODY_FORMATS],
     description: "The body that is sent: the envelope, a CloudEvent in structured or binary mode, or the data alone",
   },
+  "trace-context": {
+    type: "enum",
+    options: ["on", "off"],
+    description: "Whether its receiver gets the headers traceparent and tracestate",
+  },
   signatures: {
     type: "string",
     valueHint: "hmac,ed25519",
@@ -97,6 +102,7 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     "after-failure": afterFailure,
     ordering,
     format,
+    "trace-context": traceContext,
     signatures,
     metadata,
   } = args;
@@ -113,6 +119,7 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     ...(ordering !== undefined && { ordering }),
     ...(afterFailure !== undefined && { after_failure: afterFailure }),
     ...(format !== undefined && { format }),
+    ...(traceContext !== undefined && { trace_context: traceContext === "on" }),
     ...(signatures !== undefined && { signatures: signatures.split(",").map((name) => name.trim()) }),
     ...(file !== undefined && {
       headers: readObject(await readInputText(file, "--headers-from", MAX_HEADERS_BYTES, io), "--headers-from"),

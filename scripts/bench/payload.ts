@@ -57,6 +57,7 @@ export function targetOf(url: string): Target {
     secretVersion: 1,
     nextSigningSecret: null,
     format: "envelope",
+    traceContext: false,
     signatures: ["hmac"],
     privateKeys: [],
     ratePerSecond: null,

@@ -34,6 +34,7 @@ const TARGET = partly<Target>({
   nextSigningSecret: null,
   privateKeys: [PRIVATE],
   format: "envelope",
+  traceContext: false,
   signatures: ["hmac", "ed25519"],
   headers: {},
 });

@@ -14,6 +14,7 @@ export function aTarget(more: Partial<Target> = {}): Target {
     secretVersion: 1,
     nextSigningSecret: null,
     format: "envelope",
+    traceContext: false,
     signatures: ["hmac"],
     privateKeys: [],
     ratePerSecond: null,

@@ -16,6 +16,7 @@ export const EVERY_SETTING: EndpointSettings = {
   ordering: "by_key",
   afterFailure: "hold",
   format: "cloudevents",
+  traceContext: true,
   signatures: ["ed25519", "hmac"],
   headers: { "X-Changed": "yes" },
   auth: { type: "basic", username: "changed", password: "changed password" },

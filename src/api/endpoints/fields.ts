@@ -241,6 +241,17 @@ const ASKED = {
     show: ({ format }) => format,
     example: "envelope",
   }),
+  traceContext: asked({
+    wire: "trace_context",
+    reads: () =>
+      described(
+        v.boolean(),
+        "Whether the headers `traceparent` and `tracestate` (W3C Trace Context) go to the receiver with each attempt. Only let those have them whose traces are your own: they tell that requests belong together.",
+      ),
+    shape: v.boolean(),
+    show: ({ traceContext }) => traceContext,
+    example: false,
+  }),
   signatures: asked({
     wire: "signatures",
     reads: () =>

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { PUBLISHER_ID, type EventDraft } from "../../domain/events/event.ts";
+import { PUBLISHER_ID, traceContext, type EventDraft, type TraceContext } from "../../domain/events/event.ts";
 import type { FieldError } from "../../domain/errors.ts";
 import type { JsonNode, Pieces } from "../../domain/json/json-token.ts";
 import { parseSpan, scanInPieces, scanJson, scanObject } from "../../domain/json/json.ts";
@@ -25,7 +25,9 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   ordering_key: "partitionkey",
 };
 const NEEDED = ["specversion", "id", "source", "type"] as const;
-const READ = [...NEEDED, "time", "partitionkey"] as const;
+/** The extension for distributed tracing. */
+const TRACE = ["traceparent", "tracestate"] as const;
+const READ = [...NEEDED, "time", "partitionkey", ...TRACE] as const;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /** Reads the body of a request in structured mode. */
@@ -133,7 +135,17 @@ function draftFrom(
     // A missing type was named above.
     if (named !== "/type" || attributes.has("type")) faults.add(`${pointer}${named}`, fault.code, fault.detail);
   }
-  return own.some ? null : draft;
+  if (own.some || draft === null) return null;
+  return { ...draft, trace: traceOf(text, attributes) ?? draft.trace };
+}
+
+/** Returns undefined if the event has no trace context of its own, or a malformed one, which W3C has us ignore. */
+function traceOf(text: Uint8Array, attributes: Members): TraceContext | undefined {
+  const [parent, state] = TRACE.map((name) => {
+    const node = attributes.get(name);
+    return node?.kind === "string" ? (parseSpan(text, node) as string) : undefined;
+  });
+  return parent === undefined ? undefined : traceContext(parent, state);
 }
 
 /** Returns the value of an attribute that must be there. */

@@ -48,6 +48,7 @@ export class Signer {
   readonly #options: SignatureOptions;
   readonly #userAgent: string;
   readonly #ownHeaders: readonly string[];
+  readonly #sendsTrace: boolean;
 
   constructor(target: Target, options: SignatureOptions) {
     const { href, origin } = new URL(target.url);
@@ -56,6 +57,7 @@ export class Signer {
     this.#path = href.slice(origin.length);
     this.#tenant = target.tenant;
     this.#format = target.format;
+    this.#sendsTrace = target.traceContext;
     this.#key = signingKey(target.signingSecret);
     const isSent = options.standardWebhooks || target.privateKeys.length > 0;
     this.#standardKeys = isSent ? this.#keysOf(target) : [];
@@ -95,7 +97,7 @@ export class Signer {
     if (send.ordered !== undefined && send.ordered.sequence > 0)
       headers.push(SEQUENCE_HEADER, String(send.ordered.sequence));
     if (send.trigger === "test") headers.push("x-webhookd-test", "1");
-    if (send.trace !== undefined) pushTrace(headers, send.trace);
+    if (this.#sendsTrace && send.trace !== undefined) pushTrace(headers, send.trace);
     for (const part of this.#ownHeaders) headers.push(part);
     return { method: "POST", path: this.#path, headers, body, keepsAll: send.trigger === "test" };
   }

@@ -45,7 +45,7 @@ export interface Send {
    * backlog's.
    */
   readonly fresh: boolean;
-  /** The publisher's trace headers. They are sent with the request but not signed. */
+  /** The publisher's trace headers. Endpoints that ask for them get them with the request, not signed. */
   readonly trace?: TraceContext | undefined;
   /** True if the stored bytes do not match their checksum, so that they must not be sent. */
   readonly corrupt?: boolean;

@@ -84,6 +84,8 @@ export interface Endpoint {
   readonly ordering: Ordering;
   readonly afterFailure: AfterFailure;
   readonly format: BodyFormat;
+  /** True if its receiver gets the trace context of each event. */
+  readonly traceContext: boolean;
   readonly signatures: readonly Signature[];
   /** Names only, because values are secrets and leave the store only in a `Target`. */
   readonly headerNames: readonly string[];
@@ -116,6 +118,7 @@ export interface EndpointSettings {
   readonly ordering: Ordering;
   readonly afterFailure: AfterFailure;
   readonly format: BodyFormat;
+  readonly traceContext: boolean;
   readonly signatures: readonly Signature[];
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: EndpointAuth | null;
@@ -135,6 +138,7 @@ export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   ordering: "none",
   afterFailure: "continue",
   format: "envelope",
+  traceContext: false,
   signatures: ["hmac"],
   headers: {},
   auth: null,
@@ -185,6 +189,7 @@ export interface Target {
   /** The secret that will take over. Null unless a rotation is in progress. */
   readonly nextSigningSecret: string | null;
   readonly format: BodyFormat;
+  readonly traceContext: boolean;
   readonly signatures: readonly Signature[];
   /** The tenant's private keys, all of which sign. Empty unless the endpoint chose `ed25519`. */
   readonly privateKeys: readonly string[];

@@ -16,7 +16,7 @@ export interface EventDraft {
   readonly labels?: EventLabels | undefined;
   /** Events with the same key arrive in order at endpoints that ask for it. Undefined if there is none. */
   readonly orderingKey?: string | undefined;
-  /** Sent with each attempt. */
+  /** Sent with each attempt to the endpoints that ask for it. */
   readonly trace?: TraceContext | undefined;
   /** Set for a test event, which is sent once, to this endpoint only, whether it is enabled or not. */
   readonly testFor?: string;
@@ -87,8 +87,8 @@ export function readEnvelope(body: Uint8Array, id: string): { type: string; crea
 const QUOTE = 0x22;
 
 /**
- * W3C Trace Context: the trace that a publisher's request belongs to. Receivers get it unchanged, as from any hop that
- * takes no part in the trace. A malformed one is treated as if it had not been sent.
+ * W3C Trace Context: the trace that a publisher's request belongs to. Receivers that may have it get it unchanged, as
+ * from any hop that takes no part in the trace. A malformed one is treated as if it had not been sent.
  */
 export interface TraceContext {
   readonly traceparent: string;

@@ -36,6 +36,7 @@ export interface EndpointRow {
   readonly ordering: string;
   readonly after_failure: string;
   readonly format: string;
+  readonly trace_context: number;
   readonly header_names: string;
   readonly headers: string | null;
   readonly auth: string | null;
@@ -84,6 +85,7 @@ const COLUMNS: {
   ordering: ["ordering"],
   afterFailure: ["after_failure"],
   format: ["format"],
+  traceContext: ["trace_context", Number],
   signatures: ["signatures", JSON.stringify],
   ca: ["ca"],
   ratePerSecond: ["rate_per_second"],
@@ -173,6 +175,7 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
     ordering: wordOr("ordering", ORDERINGS, "none"),
     afterFailure: wordOr("after_failure", AFTER_FAILURE, "continue"),
     format: wordOr("format", BODY_FORMATS, "envelope"),
+    traceContext: row.trace_context === 1,
     signatures,
     headerNames: headers === null ? (stringsOf(row.header_names) ?? []) : Object.keys(headers),
     auth: auth === null ? null : shownAuth(auth),
@@ -204,7 +207,7 @@ function revisionOf(row: AnyRow): string {
 /** Returns the endpoint as the sender needs it. The endpoint must not be deleted. */
 export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
   const { endpoint, headers, auth, signingSecret, nextSigningSecret, privateKeys } = read;
-  const { id, tenant, url, enabled, damaged, ca, format, signatures, ratePerSecond, maxInFlight } = endpoint;
+  const { id, tenant, url, enabled, damaged, ca, format, traceContext, signatures, ratePerSecond, maxInFlight } = endpoint;
   if (damaged !== null) return { endpoint: id, tenant, url, enabled: false, damaged };
   return {
     endpoint: id,
@@ -218,6 +221,7 @@ export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
     secretVersion: row.secret_version,
     nextSigningSecret,
     format,
+    traceContext,
     signatures,
     privateKeys,
     ratePerSecond,

@@ -160,7 +160,7 @@ describe("the receivers' part", () => {
     const made = new Description(
       openapi({ routes: [], types: catalogueOf().values(), version: "1.2.3", signature, retry }),
     );
-    const signer = new Signer(aTarget(), { ...signature, also: [], version: "1.2.3" });
+    const signer = new Signer(aTarget({ traceContext: true }), { ...signature, also: [], version: "1.2.3" });
     const trace = { traceparent: "00-1", tracestate: "a=b" };
     const job = {
       event: "evt_1",

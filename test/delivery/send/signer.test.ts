@@ -154,9 +154,10 @@ describe("a signed request", () => {
     expect(entries(signed({}, off))).toBeUndefined();
   });
 
-  it("passes on the trace that its event belongs to, and none where there is none", () => {
+  it("passes on the trace that its event belongs to where the endpoint asks for it, and none where there is none", () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const sent = (trace?: Send["trace"]) => pairs(new Signer(aTarget(), OPTIONS).sign(claim({ trace }), 1).headers);
+    const sent = (trace?: Send["trace"], traceContext = true) =>
+      pairs(new Signer(aTarget({ traceContext }), OPTIONS).sign(claim({ trace }), 1).headers);
     const trace = (headers: [string, string][]) => headers.filter(([name]) => name.startsWith("trace"));
     expect(trace(sent({ traceparent, tracestate: "a=1" }))).toEqual([
       ["traceparent", traceparent],
@@ -164,6 +165,7 @@ describe("a signed request", () => {
     ]);
     expect(trace(sent({ traceparent, tracestate: null }))).toEqual([["traceparent", traceparent]]);
     expect(trace(sent())).toEqual([]);
+    expect(trace(sent({ traceparent, tracestate: "a=1" }, false))).toEqual([]);
   });
 
   it("says when it is a test, whose response is kept whole", () => {

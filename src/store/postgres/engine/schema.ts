@@ -81,6 +81,7 @@ const SCHEMA = `
     ordering text NOT NULL CHECK (ordering IN ('none', 'by_key')),
     after_failure text NOT NULL CHECK (after_failure IN ('continue', 'hold')),
     format text NOT NULL CHECK (format IN ('envelope', 'cloudevents', 'cloudevents_binary', 'data')),
+    trace_context smallint NOT NULL CHECK (trace_context IN (0, 1)),
     header_names text NOT NULL,
     headers text,
     -- Sealed like the headers. NULL if the endpoint asks for nothing more than a signature.

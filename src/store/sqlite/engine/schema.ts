@@ -63,6 +63,7 @@ const ENDPOINTS = `
     ordering TEXT NOT NULL CHECK (ordering IN ('none', 'by_key')),
     after_failure TEXT NOT NULL CHECK (after_failure IN ('continue', 'hold')),
     format TEXT NOT NULL CHECK (format IN ('envelope', 'cloudevents', 'cloudevents_binary', 'data')),
+    trace_context INTEGER NOT NULL CHECK (trace_context IN (0, 1)),
     header_names TEXT NOT NULL,
     headers TEXT,
     -- Sealed like the headers. NULL if the endpoint asks for nothing more than a signature.

@@ -69,6 +69,7 @@ export function endpoints(openFresh: OpenFresh): void {
         secretVersion: 1,
         nextSigningSecret: null,
         format: "envelope",
+        traceContext: false,
         signatures: ["hmac"],
         privateKeys: [],
         auth: null,
