@@ -133,8 +133,8 @@ const PARTS = [
  */
 const RARE = ["ajv/dist/2020.js", "nodemailer", "pg", "prom-client"] as const;
 
-/** Our own modules that few commands load, with the packages that only they use. They are not compiled. */
-const RARE_MODULES = ["cli/types/document/document.ts"] as const;
+/** Our own modules that few commands or daemons load, with the packages that only they use. They are not compiled. */
+const RARE_MODULES = ["cli/types/document/document.ts", "src/telemetry/traces.ts"] as const;
 
 /** Each module becomes a function in a script, because V8 keeps compiled code for scripts, but not for ES modules. */
 const scriptsOwn = { "import.meta.dirname": "__dirname", "import.meta.url": "$url" };
@@ -248,13 +248,18 @@ const compiledParts: Plugin = {
   },
 };
 
-/** Redirects the parts' imports of rare packages to a separate bundle. */
+/** Redirects the parts' imports of rare packages and modules to a separate bundle. */
 const rarePackages: Plugin = {
   name: "rare-packages",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^[a-z]/ }, ({ path }) =>
       RARE.some((name) => name === path) ? { path, namespace: "rare" } : null,
     );
+    onResolve({ filter: /^\.\.?\/.*\.ts$/ }, ({ path, resolveDir, kind }) => {
+      const file = relative(root, join(resolveDir, path)).replaceAll("\\", "/");
+      const isRare = kind === "dynamic-import" && RARE_MODULES.some((name) => name === file);
+      return isRare ? { path: file, namespace: "rare" } : null;
+    });
     onLoad({ filter: /.*/, namespace: "rare" }, ({ path }) => ({
       contents: `module.exports = $part(${JSON.stringify(path)});`,
     }));

@@ -15,6 +15,7 @@ import {
   type SettingName,
   type Settings,
 } from "./config/schema.ts";
+import { pairsOf } from "./config/kinds.ts";
 import { readSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
 import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/network/address.ts";
@@ -31,7 +32,7 @@ export { isLoopback } from "./domain/network/url.ts";
  * Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. The fields come from the table of
  * settings. This lists only those that differ from it, or that are not settings.
  */
-export interface Config extends Omit<Sections, "server" | "data" | "backup" | "egress" | "signature"> {
+export interface Config extends Omit<Sections, "server" | "data" | "backup" | "egress" | "signature" | "telemetry"> {
   readonly server: Omit<Sections["server"], "socket" | "tlsCert" | "tlsKey"> & {
     /** "" for no socket, because every path for it is too long. */
     readonly socket: string;
@@ -50,6 +51,10 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
   readonly backup: Sections["backup"] & { readonly mayMake: boolean };
   /** `tenants`: `[[egress.tenant]]` */
   readonly egress: Sections["egress"] & { readonly tenants: readonly TenantNetworks[] };
+  readonly telemetry: Omit<Sections["telemetry"], "headers" | "resourceAttributes"> & {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly resourceAttributes: Readonly<Record<string, string>>;
+  };
   /** The types that the configuration adds to the built-in ones. */
   readonly eventTypes: readonly EventType[];
   /** `[tenants.NAME]` */
@@ -181,7 +186,7 @@ function build(
   inputs: ConfigInputs,
 ): Config {
   const sections = sectionsOf(settings);
-  const { server, data, backup, egress } = sections;
+  const { server, data, backup, egress, telemetry } = sections;
   const { tlsCert, tlsKey, ...listening } = server;
   const dir = data.dir || defaultDataDir(inputs);
   const { dev = false, create = true, migrate = true, paused = false } = inputs.flags;
@@ -207,6 +212,11 @@ function build(
       tenants: egressTenants,
     },
     signature: { ...sections.signature, also },
+    telemetry: {
+      ...telemetry,
+      headers: pairsOf(telemetry.headers),
+      resourceAttributes: pairsOf(telemetry.resourceAttributes),
+    },
     eventTypes,
     tenants,
     outboxes,

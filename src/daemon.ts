@@ -23,6 +23,7 @@ import { Metrics } from "./metrics/metrics.ts";
 import { giveBackMemory, loadKoffi, nativeBinding } from "./native.ts";
 import type { Outboxes, OutboxesParts } from "./outbox/outboxes.ts";
 import type { Store } from "./store/store.ts";
+import type { Traces, TracesParts } from "./telemetry/traces.ts";
 import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
@@ -104,7 +105,8 @@ async function join(config: Config, parts: GivenParts) {
     fault,
     reloaded,
   });
-  const own = { store, clock, log, signal: ending.signal };
+  const traces = await openTraces(config, { clock, log, version, tenantOf: (id) => dispatcher.tenantOf(id) });
+  const own = { store, clock, log, signal: ending.signal, traces };
   const catalogue = await openCatalogue(config, { store, clock, fault });
   const senders = await loadSenders(config, { ...parts, isSuspicious: wasKilled || store.recovery.careful });
   const feed = new Feed(own);
@@ -115,14 +117,14 @@ async function join(config: Config, parts: GivenParts) {
     onFault: fault.note,
     ...deliveryRules(config),
     askResolvers: network === undefined ? askResolvers : (network.askResolvers ?? (async () => null)),
-    watchers: [feed, alerts],
+    watchers: traces === null ? [feed, alerts] : [feed, alerts, traces],
   });
   const onFailed = (detail: string) => alerts.backupFailed(detail);
   const backups = new Backups({ ...own, rules: () => reloaded.backup, onFailed });
   const damagedEndpoints = new DamagedEndpoints({ ...own, onFound: (endpoint) => alerts.damaged(endpoint) });
   const damaged = () => damagedEndpoints.all;
-  const onOutboxFault = (outbox: string, detail: string) => alerts.outboxFault(outbox, detail);
-  const outboxes = await openOutboxes(config, { ...own, catalogue, deliveries: dispatcher, onFault: onOutboxFault });
+  const onFault = (outbox: string, detail: string) => alerts.outboxFault(outbox, detail);
+  const outboxes = await openOutboxes(config, { ...own, catalogue, deliveries: dispatcher, onFault });
   const readers = outboxes?.readers ?? [];
   const metrics = new Metrics({ ...own, deliveries: dispatcher, damaged, outboxes: () => readers, version });
   const phase: { now: "serving" | "draining" | "stopped" } = { now: "serving" };
@@ -144,10 +146,9 @@ async function join(config: Config, parts: GivenParts) {
     shares: reloaded.shares,
   });
   const memory = new MemoryWatch({ cpuMs, giveBack: () => giveBackMemory(config.data.dir) });
-  const watched = { alerts, backups, catalogue, damagedEndpoints, memory, outboxes, reloaded };
-  const chores = choresOf({ ...own, ...watched, dispatcher });
+  const watched = { alerts, backups, catalogue, damagedEndpoints, dispatcher, memory, outboxes, reloaded };
   const opening = { startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null, fault, ending };
-  return { ...joined, ...opening, reloaded, alerts, dispatcher, outboxes, phase, api, chores, schedule };
+  return { ...joined, ...opening, ...watched, phase, api, chores: choresOf({ ...own, ...watched }), schedule };
 }
 
 /** Takes over what the last process left, begins to send, and opens the listeners of the API. */
@@ -183,7 +184,8 @@ async function refusalOf(error: unknown, { data }: Config): Promise<unknown> {
 }
 
 function run(joined: JoinedParts, front: Front): Daemon {
-  const { alerts, catalogue, chores, clock, dispatcher, log, metrics, outboxes, phase, reloaded, store } = joined;
+  const { alerts, catalogue, chores, clock, dispatcher, log, metrics, outboxes, phase, reloaded, store, traces } =
+    joined;
   const [url, socket] = [front.tcp.url, front.socket?.url ?? null];
   const running = joined.schedule(chores, log);
   metrics.loopDelay.start();
@@ -208,6 +210,7 @@ function run(joined: JoinedParts, front: Front): Daemon {
       log.info({}, "no longer listening");
     });
     await store.close();
+    await traces?.end();
     log.info({}, "stopped");
   };
   return {
@@ -253,10 +256,17 @@ function deliveryRules({ endpoints, limits, retry }: Config) {
   };
 }
 
+/** Few daemons are traced, so do not load the code and its packages for the others. */
+async function openTraces({ telemetry }: Config, parts: TracesParts): Promise<Traces | null> {
+  if (telemetry.otlp === "") return null;
+  const { Traces } = await import("./telemetry/traces.ts");
+  return new Traces(telemetry, parts);
+}
+
 /** Few daemons read an outbox, so do not load its code for the others. */
 async function openOutboxes(
   config: Config,
-  parts: Pick<OutboxesParts, "catalogue" | "clock" | "deliveries" | "log" | "onFault" | "store">,
+  parts: Pick<OutboxesParts, "catalogue" | "clock" | "deliveries" | "log" | "onFault" | "store" | "traces">,
 ): Promise<Outboxes | null> {
   if (config.outboxes.length === 0) return null;
   const { Outboxes } = await import("./outbox/outboxes.ts");

@@ -145,7 +145,14 @@ const RULES: Rule[] = [
   {
     from: "src/alerts",
     may: ["src/alerts", "src/domain", "src/config/mistake.ts", "node:fs", "node:crypto", "node:http", "node:https"],
-    types: ["src/clock.ts", "src/config.ts", "src/log.ts", "src/store/store.ts", "src/delivery/deliveries.ts"],
+    types: [
+      "src/clock.ts",
+      "src/config.ts",
+      "src/log.ts",
+      "src/store/store.ts",
+      "src/delivery/deliveries.ts",
+      "src/telemetry/traces.ts",
+    ],
     why: "what operators have to hear of",
   },
   {
@@ -244,6 +251,7 @@ const RULES: Rule[] = [
       "src/feed/feed.ts",
       "src/delivery/deliveries.ts",
       "src/upkeep/backups.ts",
+      "src/telemetry/traces.ts",
       "src/clock.ts",
       "src/log.ts",
       "src/config.ts",
@@ -256,6 +264,22 @@ const RULES: Rule[] = [
     may: ["src/upkeep", "src/domain", "src/alarm.ts", "src/clock.ts"],
     types: ["src/store/store.ts", "src/log.ts"],
     why: "a chore",
+  },
+  {
+    from: "src/telemetry",
+    may: [
+      "src/telemetry",
+      "src/domain",
+      "src/alarm.ts",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-trace-otlp-http",
+      "@opentelemetry/exporter-trace-otlp-proto",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-trace",
+      "@opentelemetry/semantic-conventions",
+    ],
+    types: ["src/clock.ts", "src/config.ts", "src/log.ts", "src/store/store.ts", "src/delivery/deliveries.ts"],
+    why: "spans, for whoever set a collector: OpenTelemetry's packages, and only here",
   },
   {
     from: "src/jobs",
@@ -286,7 +310,7 @@ const RULES: Rule[] = [
   {
     from: "src/metrics",
     may: ["src/metrics", "src/domain", NODE],
-    types: ["src/clock.ts", "src/delivery/deliveries.ts", "src/store/store.ts"],
+    types: ["src/clock.ts", "src/delivery/deliveries.ts", "src/store/store.ts", "src/telemetry/exporter.ts"],
     why: "what the daemon tells Prometheus",
   },
   {

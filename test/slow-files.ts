@@ -29,6 +29,7 @@ export const SLOW_FILES: readonly string[] = [
   "test/e2e/import-rounds.test.ts",
   "test/docs/cloudevents.test.ts",
   "test/docs/endpoint-auth.test.ts",
+  "test/e2e/traces-postgres.test.ts",
   "test/api/openapi/docs-page.test.ts",
   "test/process/first-start.test.ts",
   "test/docs/verify-ed25519.test.ts",

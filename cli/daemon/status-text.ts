@@ -152,8 +152,19 @@ export function sendingLines(status: Status, now: number): string[] {
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
     ...nodeLines(status.nodes ?? [], now),
     ...status.outboxes.map((outbox) => `  outbox    ${outboxText(outbox)}`),
+    ...tracesLines(status),
     ...clockLines(status),
   ];
+}
+
+/** An older daemon does not report traces. */
+function tracesLines({ traces }: Partial<Status>): string[] {
+  return traces ? [`  ${traces.failure ? "NO TRACES" : "traces   "} ${tracesText(traces)}`] : [];
+}
+
+export function tracesText({ exported, dropped, failure }: NonNullable<Status["traces"]>): string {
+  const spans = `${count(exported, "span", "spans")} exported, ${grouped(dropped)} dropped`;
+  return failure ? `the collector takes no spans since ${failure.since}: ${failure.detail}; ${spans}` : spans;
 }
 
 /** An older daemon does not report `store_outage`. */

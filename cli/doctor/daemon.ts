@@ -4,7 +4,7 @@ import { skewText } from "../../src/domain/time/skew.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
-import { hasOwnDisk, putOffText } from "../daemon/status-text.ts";
+import { hasOwnDisk, putOffText, tracesText } from "../daemon/status-text.ts";
 import { outboxTroubleText } from "../../src/domain/outbox/outbox.ts";
 import { asideText, isWell, outboxText } from "../outbox/text.ts";
 import { repairOf } from "../endpoints/text.ts";
@@ -35,6 +35,7 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
   yield* damagedFindings(status);
   yield* outboxFindings(status);
   yield* clientCertificateFindings(status, now);
+  yield* traceFindings(status);
   if (typeof status.database.wal_trouble === "string") {
     yield fail(
       "database",
@@ -123,4 +124,12 @@ function* damagedFindings({ damaged_endpoints: damaged }: Partial<Status>): Gene
   }
   const more = total - endpoints.length;
   if (more > 0) yield fail("endpoints", `${count(more, "more is", "more are")} damaged`, "webhookd endpoints list");
+}
+
+function* traceFindings({ traces }: Pick<Status, "traces">): Generator<Finding> {
+  if (!traces) return;
+  const text = tracesText(traces);
+  yield traces.failure
+    ? warn("traces", text, "check [telemetry] otlp, and that the collector runs")
+    : ok("traces", text);
 }

@@ -3,6 +3,34 @@ import type { Mutant } from "./mutant.ts";
 
 export const DELIVERY: readonly Mutant[] = [
   {
+    name: "a-trace-goes-to-every-receiver",
+    file: "src/delivery/send/signer.ts",
+    find: "if (this.#sendsTrace) pushTrace",
+    replace: "pushTrace",
+    tests: ["test/delivery/send/signer.test.ts"],
+  },
+  {
+    name: "the-publishers-sampling-is-ignored",
+    file: "src/domain/events/tracing.ts",
+    find: "  if (trace !== undefined) return (flagsOf(trace) & SAMPLED) !== 0;\n",
+    replace: "",
+    tests: ["test/domain/tracing.test.ts"],
+  },
+  {
+    name: "a-span-has-the-query-of-a-url",
+    file: "src/telemetry/spans.ts",
+    find: "`${url.origin}${url.pathname}`",
+    replace: "text",
+    tests: ["test/e2e/traces.test.ts"],
+  },
+  {
+    name: "spans-wait-for-a-collector-without-a-bound",
+    file: "src/telemetry/exporter.ts",
+    find: "if (this.#waiting >= MAX_WAITING) {",
+    replace: "if (false) {",
+    tests: ["test/telemetry/exporter.test.ts"],
+  },
+  {
     name: "results-that-failed-are-dropped",
     file: "src/delivery/core/lifecycle.ts",
     find: "  memory.unrecorded = [...memory.unrecorded, ...attempts];\n",

@@ -12,6 +12,7 @@ import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { NoticeFolder } from "../domain/notice-folder.ts";
 import type { EndedAttempt, Recorded, SharedAlerts, Space, Store } from "../store/store.ts";
+import type { Traces } from "../telemetry/traces.ts";
 import type { Log } from "../log.ts";
 import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
 import { chatUrl, keepAlertEndpoint, mailOf, type EndpointStore } from "./endpoint.ts";
@@ -37,6 +38,8 @@ export interface AlertsParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly deliveries: () => Pick<Deliveries, "capacity" | "accept" | "refresh">;
+  /** Null or absent if no spans are recorded. */
+  readonly traces?: Pick<Traces, "published"> | null;
   /** True if this process sends the alerts of all nodes. */
   readonly isFirst: () => boolean;
 }
@@ -195,14 +198,16 @@ export class Alerts implements DeliveryWatcher {
    * Publishes notices as signed events. While the store refuses a notice, later ones of its kind are merged into it.
    */
   async #sign(): Promise<void> {
-    const { store, clock, deliveries } = this.#parts;
+    const { store, clock, deliveries, traces } = this.#parts;
     const waiting = this.#unsent.takeAll();
     try {
       for (let notice = waiting[0]; notice !== undefined; notice = waiting[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
-        const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
-        const [publication] = await publishing(() => store.events.publish([draft], clock.now(), deliveries().capacity));
+        const now = clock.now();
+        const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: now, data };
+        const [publication] = await publishing(() => store.events.publish([draft], now, deliveries().capacity));
         deliveries().accept(publication!);
+        traces?.published([draft], [publication!], now);
         waiting.shift();
       }
     } catch (error) {

@@ -43,13 +43,14 @@ export interface Api {
   readonly reject: Reject;
 }
 
-type Optional = "random" | "outboxes" | "catalogue" | "departures" | "damaged" | "portal" | "running";
+type Optional = "random" | "outboxes" | "catalogue" | "traces" | "departures" | "damaged" | "portal" | "running";
 
 export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiParts, Optional>>): Api {
   const parts: ApiParts = {
     random: pooledRandom(),
     departures: () => [],
     outboxes: [],
+    traces: null,
     damaged: () => [],
     portal: () => ({ ...given.config.portal, listening: "http://localhost" }),
     running: () => ({ settings: {}, tenants: given.config.tenants }),

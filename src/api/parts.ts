@@ -10,6 +10,7 @@ import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
 import type { Census, Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
+import type { Traces } from "../telemetry/traces.ts";
 import type { Catalogue } from "./event-types/catalogue.ts";
 import type { Peers } from "./server/socket.ts";
 
@@ -67,6 +68,8 @@ export interface ApiParts {
   /** Returns the rules for the URLs of a tenant's endpoints, as of the last SIGHUP. */
   readonly urlPolicy: (tenant: string) => UrlPolicy;
   readonly metrics: ApiMetrics;
+  /** Null if no spans are recorded. */
+  readonly traces: Pick<Traces, "published" | "standing"> | null;
   /** The portal's settings as of the last SIGHUP. `listening` is the URL that this daemon listens on. */
   readonly portal: () => Config["portal"] & { readonly listening: string };
   /** Each tenant's share, as of the last SIGHUP. */

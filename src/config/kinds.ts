@@ -28,9 +28,13 @@ export interface Values {
   readonly int: number;
   readonly mode: number;
   readonly origins: readonly string[];
+  /** Names and values, as OpenTelemetry writes them in a variable: `a=1,b=2`, with percent-encoded values. */
+  readonly pairs: string;
   /** Absolute, or "" for the default place. */
   readonly path: string;
   readonly ports: readonly number[] | "any";
+  /** From 0 to 1. */
+  readonly ratio: number;
   readonly size: number;
   /** "" for the file in the data directory. */
   readonly store: string;
@@ -63,7 +67,7 @@ export interface SettingShape extends Bounds {
 
 interface Kind<T> {
   /** The type to parse the text of a flag or variable into, before it is passed to `read`. */
-  readonly form: "text" | "bool" | "int" | "list";
+  readonly form: "text" | "bool" | "int" | "number" | "list";
   /** Returns the value, or throws a `ValueFault`. Relative paths start from `folder`. */
   read(raw: unknown, bounds: Bounds, folder: string): T;
   /** Writes the value as TOML. */
@@ -155,6 +159,14 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
     write: (mode) => quote(`0${mode.toString(8).padStart(3, "0")}`),
   },
   origins: { form: "list", read: (raw) => list(raw).map(readOrigin), write: quoteAll },
+  pairs: {
+    form: "text",
+    read(raw) {
+      pairsOf(plain(text(raw)));
+      return raw as string;
+    },
+    write: quote,
+  },
   path: {
     form: "text",
     read: (raw, _bounds, folder) => (text(raw) === "" ? "" : resolve(folder, plain(text(raw)))),
@@ -168,6 +180,11 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
       return (items.length === 0 ? [""] : items).map(readPort);
     },
     write: (ports) => quoteAll(ports === "any" ? [ports] : ports.map(String)),
+  },
+  ratio: {
+    form: "number",
+    read: (raw) => (typeof raw === "number" && raw >= 0 && raw <= 1 ? raw : fault("a number from 0 to 1")),
+    write: String,
   },
   size: {
     form: "text",
@@ -198,6 +215,7 @@ export function fromText(kind: KindName, given: string): unknown {
   const { form } = KINDS[kind];
   if (form === "bool") return given === "true" ? true : given === "false" ? false : given;
   if (form === "int") return /^-?\d{1,15}$/.test(given) ? Number(given) : given;
+  if (form === "number") return /\d/.test(given) ? Number(given) : given;
   if (form === "list") return given.trim() === "" ? [] : given.split(",").map((item) => item.trim());
   return given;
 }
@@ -269,6 +287,20 @@ function readUrl(value: string): string {
   const fits = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
   if (value === "" || fits) return value.replace(/\/+$/, "");
   return fault('a URL such as "https://hooks.example.com"');
+}
+
+/** Returns the names and values of a setting of this kind. */
+export function pairsOf(text: string): Readonly<Record<string, string>> {
+  const pairs = text.trim() === "" ? [] : text.split(",").map((pair) => readPair(pair.trim()));
+  return Object.fromEntries(pairs);
+}
+
+function readPair(pair: string): [name: string, value: string] {
+  const [, name, value] = /^([\w!#$%&'*+.^`|~-]{1,100})\s*=\s*([\x21-\x2b\x2d-\x7e ]*)$/.exec(pair) ?? [];
+  try {
+    if (name !== undefined) return [name, plain(decodeURIComponent(value!))];
+  } catch {}
+  return fault('a list such as "name=value,other=value", with percent-encoded values');
 }
 
 function readPort(value: string): number {

@@ -32,6 +32,11 @@ export interface SendersParts {
   readonly isSuspicious: boolean;
 }
 
+/** Null if no spans are recorded. */
+function sampleRatioOf({ telemetry }: Config): number | null {
+  return telemetry.otlp === "" ? null : telemetry.sampleRatio;
+}
+
 /** Returns a function that makes the senders, given the receiver of ended attempts. */
 export async function loadSenders(
   config: Config,
@@ -44,7 +49,7 @@ export async function loadSenders(
     senders: Math.max(1, threads),
     endpointMaxInFlight,
     destinationMaxInFlight,
-    signature: { ...config.signature, version },
+    signature: { ...config.signature, version, sampleRatio: sampleRatioOf(config) },
     clockDistance: clock instanceof DatabaseClock ? clock.distance : undefined,
   };
   const openFiles = openFilesLimit();

@@ -238,6 +238,11 @@ export class Dispatcher implements Deliveries {
     this.#executor.rest();
   }
 
+  /** Null if the endpoint is not known at the moment. */
+  tenantOf(endpoint: string): string | null {
+    return this.#memory.endpoints.tenantOf(endpoint);
+  }
+
   get inFlight(): number {
     return this.#executor.sending.inFlight;
   }

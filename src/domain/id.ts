@@ -44,6 +44,11 @@ export function receivedWithin(beginning: string): { readonly since: string; rea
   return { since: instant(Math.floor(low / EVENTS_PER_MS)), until: instant(Math.floor(high / EVENTS_PER_MS) + 1) };
 }
 
+/** Returns the time at which an event was received, in epoch milliseconds, from its id. */
+export function receivedAt(event: string): number {
+  return Math.floor(decodeBase32(event.slice(4, 4 + EVENT_CHARS))! / EVENTS_PER_MS);
+}
+
 /** The pattern of the ids that `isId` accepts, for descriptions of the API. */
 export function idPattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}_${BODY.source.slice(1)}`);

@@ -47,6 +47,7 @@ export function exposition(metrics: Metrics, tenant: string | null): Promise<str
           ...nodesOf(metrics),
           ...orderOf(metrics),
           ...outboxesOf(metrics),
+          ...spansOf(metrics),
           ...keepingOf(metrics),
           ...timesOf(metrics),
         ]
@@ -215,6 +216,28 @@ function outboxesOf({ parts }: Metrics): Family[] {
       "webhookd_outbox_set_aside_rows",
       `Rows that cannot be events, counted up to ${MAX_COUNTED}.`,
       known(({ setAside }) => setAside),
+    ),
+  ];
+}
+
+/** Families about traces, if they are on. `target_info` is how Prometheus has the attributes of a resource. */
+function spansOf({ parts: { traces } }: Metrics): Family[] {
+  const labels = Object.entries(traces?.resource ?? {}).map(([name, value]) => [name.replaceAll(/\W/g, "_"), value]);
+  return [
+    {
+      name: "webhookd_spans_total",
+      help: "Spans that the collector has taken (exported), or that were dropped because it did not. Absent without [telemetry] otlp.",
+      type: "counter",
+      samples: () =>
+        traces === null
+          ? []
+          : (["exported", "dropped"] as const).map((result) => ({
+              labels: { result },
+              value: traces.standing[result],
+            })),
+    },
+    gauge("target_info", "Always 1; the labels are the resource attributes of the spans. Absent without them.", () =>
+      traces === null ? [] : [{ labels: Object.fromEntries(labels) as Labels, value: 1 }],
     ),
   ];
 }

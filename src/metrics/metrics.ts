@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { OutboxStanding } from "../domain/outbox/outbox.ts";
 import { Histogram } from "../domain/tally.ts";
+import type { ExportStanding } from "../telemetry/exporter.ts";
 import type { Census, Store } from "../store/store.ts";
 
 /** The sources that a metric may be read from. */
@@ -16,6 +17,8 @@ export interface MetricsParts {
   /** Returns the endpoints with a part that cannot be read. */
   readonly damaged: () => readonly unknown[];
   readonly outboxes: () => readonly { readonly outbox: { readonly name: string }; readonly standing: OutboxStanding }[];
+  /** Null if no spans are recorded. */
+  readonly traces: { readonly standing: ExportStanding; readonly resource: Readonly<Record<string, string>> } | null;
   readonly clock: Clock;
   readonly version: string;
 }

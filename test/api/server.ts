@@ -98,6 +98,7 @@ export class ApiServer {
         deliveries,
         damaged: () => [],
         outboxes: () => server.outboxes,
+        traces: null,
         clock: server.clock,
         version: "0.0.0",
       }),

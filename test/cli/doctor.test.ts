@@ -253,6 +253,7 @@ describe("doctor", () => {
     reason: "its signing secret cannot be unsealed",
   };
   const CERTIFICATE = { endpoint: anEndpoint.id, tenant: "default", url: anEndpoint.url };
+  const TRACES = { exported: 7, dropped: 2 };
   const healthy: Status = {
     version,
     schema: 1,
@@ -268,6 +269,7 @@ describe("doctor", () => {
     open_move: null,
     nodes: [],
     outboxes: [],
+    traces: null,
     clock_ahead_ms: null,
     ids_ahead_ms: null,
     put_off_deliveries: 0,
@@ -363,6 +365,8 @@ tenants = ["bolt"]
     [{ put_off_deliveries: 1 }, "warn clock"],
     [{ ids_ahead_ms: 3_600_000 }, "warn clock"],
     [{ outboxes: [{ ...anOutbox, set_aside: 2 }] }, "warn outbox"],
+    [{ traces: { ...TRACES, failure: { since: "2026-11-20T09:00:00.000Z", detail: "ECONNREFUSED" } } }, "warn traces"],
+    [{ traces: { ...TRACES, failure: null } }, "ok traces"],
     [{ outboxes: [{ ...anOutbox, trouble: { what: "it is away", todo: "wait" } }] }, "FAIL outbox"],
     [{ nodes: [{ ...aNode, clock_ahead_ms: -86_400_000 }] }, "warn clock"],
     [{ socket_uid_trouble: "this is darwin" }, "warn audit log"],

@@ -62,7 +62,7 @@ describe("docs/interface.md", async () => {
   });
 
   it("has every metric", async () => {
-    const rows = [...section("8. Metrics").matchAll(/^\| `(webhookd_\w+)` \|/gm)].map(([, name]) => name!);
+    const rows = [...section("8. Metrics").matchAll(/^\| `(webhookd_\w+|target_info)` \|/gm)].map(([, name]) => name!);
     expect(rows.toSorted()).toEqual([...(await allNames())["metric"]!].toSorted());
   });
 });

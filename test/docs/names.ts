@@ -35,7 +35,7 @@ export async function allNames(): Promise<Names> {
     ]),
     dashboard: new Set(TABS.map((tab) => tab[0]!.toUpperCase() + tab.slice(1))),
     log: new Set([...attemptLine(), ...logCalls().flatMap(({ fields, message }) => [...fields, message])]),
-    metric: found(sources("src/metrics"), /"(webhookd_\w+)"/g),
+    metric: found(sources("src/metrics"), /"(webhookd_\w+|target_info)"/g),
     setting: new Set(SETTINGS.map(({ section, key }) => `${section}.${key}`)),
   };
 }

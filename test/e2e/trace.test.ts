@@ -11,26 +11,29 @@ const EVENT = { type: "budget.exceeded", data: {} };
 const traceOf = ({ headers: { traceparent, tracestate } }: Received) => ({ traceparent, tracestate });
 const NO_TRACE = { traceparent: undefined, tracestate: undefined };
 
-it.each(["0", "1"])("a publisher's trace goes with every attempt to an endpoint that asks for it, with %s threads", async (threads) => {
-  const receiver = await receiverOf(500);
-  const clock = new ManualClock();
-  const settings = { DELIVERY_THREADS: threads };
-  const daemon = await TestDaemon.start({ clock, settings });
-  await daemon.register(receiver.url, { trace_context: true });
-  await daemon.request("POST", "/v1/webhooks/events", EVENT, TRACE);
-  const first = await receiver.next();
-  expect(traceOf(first)).toEqual(TRACE);
-  await daemon.daemon.idle();
-  await daemon.stop();
-  clock.advance("30s");
-  const after = await TestDaemon.start({ clock, settings, dir: daemon.dir });
-  const retry = await receiver.next();
-  expect(retry.body).toEqual(first.body);
-  expect(traceOf(retry)).toEqual(TRACE);
-  await after.request("POST", "/v1/webhooks/events/batch", { events: [EVENT, EVENT] }, TRACE);
-  expect([traceOf(await receiver.next()), traceOf(await receiver.next())]).toEqual([TRACE, TRACE]);
-  await after.daemon.idle();
-});
+it.each(["0", "1"])(
+  "a publisher's trace goes with every attempt to an endpoint that asks for it, with %s threads",
+  async (threads) => {
+    const receiver = await receiverOf(500);
+    const clock = new ManualClock();
+    const settings = { DELIVERY_THREADS: threads };
+    const daemon = await TestDaemon.start({ clock, settings });
+    await daemon.register(receiver.url, { trace_context: true });
+    await daemon.request("POST", "/v1/webhooks/events", EVENT, TRACE);
+    const first = await receiver.next();
+    expect(traceOf(first)).toEqual(TRACE);
+    await daemon.daemon.idle();
+    await daemon.stop();
+    clock.advance("30s");
+    const after = await TestDaemon.start({ clock, settings, dir: daemon.dir });
+    const retry = await receiver.next();
+    expect(retry.body).toEqual(first.body);
+    expect(traceOf(retry)).toEqual(TRACE);
+    await after.request("POST", "/v1/webhooks/events/batch", { events: [EVENT, EVENT] }, TRACE);
+    expect([traceOf(await receiver.next()), traceOf(await receiver.next())]).toEqual([TRACE, TRACE]);
+    await after.daemon.idle();
+  },
+);
 
 it("an event without a trace, or with a malformed one, is published and sent without", async () => {
   const receiver = await receiverOf();

@@ -137,19 +137,25 @@ describe("the bundle", () => {
 
   machineIt("loads the packages that few daemons need when something needs them", async ({ machine }) => {
     expect(
-      matches(new Set(Object.keys(made.scripts.parts.inputs)), /node_modules\/(ajv|nodemailer|pg|prom-client)\//),
+      matches(
+        new Set(Object.keys(made.scripts.parts.inputs)),
+        /node_modules\/(ajv|nodemailer|pg|prom-client|@opentelemetry)\/|^src\/telemetry\//,
+      ),
     ).toEqual([]);
     expect(
       matches(
         new Set(Object.keys(made.scripts.rare.inputs)),
-        /node_modules\/(pg|prom-client)\/lib\/(client|registry)\./,
+        /node_modules\/(pg|prom-client)\/lib\/(client|registry)\.|^src\/telemetry\/traces\./,
       ),
-    ).toHaveLength(2);
-    const settings = { METRICS_PUBLIC: "true" };
+    ).toHaveLength(3);
+    const collector = await machine.receiver();
+    const settings = { METRICS_PUBLIC: "true", TELEMETRY_OTLP: new URL(collector.url).origin };
     const daemon = await machine.serve({ program: [process.execPath, join(made.directory, START)], settings });
     const metrics = await (await fetch(new URL("/metrics", daemon.url))).text();
     expect(metrics).toContain("webhookd_paused 0");
+    await daemon.request("POST", "/v1/webhooks/events", { type: "goal.achieved", data: {} });
     expect(await daemon.stop()).toBe(0);
+    expect(collector.requests.map(({ path }) => path)).toEqual(["/v1/traces"]);
   });
 
   it("leaves room for Node in an executable of 115 MB", () => {

@@ -129,6 +129,16 @@ export const Status = titled(
       ),
     }),
     outboxes: described(v.array(Outbox), "The tables of `[[outbox]]` that this process reads, as in `/v1/outboxes`."),
+    traces: described(
+      v.nullable(
+        v.object({
+          exported: Count,
+          dropped: Count,
+          failure: v.nullable(v.object({ since: Instant, detail: v.string() })),
+        }),
+      ),
+      "Spans; null without `[telemetry]`.",
+    ),
     damaged_endpoints: described(
       v.object({
         total: Count,
@@ -192,6 +202,7 @@ export const aStatus = {
   damaged_database: null,
   backup: { every_seconds: 86_400, dir: "/var/backups/webhookd", last: aBackup, failure: null },
   outboxes: [],
+  traces: null,
   damaged_endpoints: { total: 0, endpoints: [] },
   held_keys: [],
   client_certificates: [],
@@ -307,6 +318,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
         failure: failure === null ? null : { at: formatInstant(failure.at), detail: failure.detail },
       },
       outboxes: parts.outboxes.map(presentOutbox),
+      traces: presentTraces(parts),
       damaged_endpoints: presentDamaged(damaged()),
       held_keys: heldKeys.map((one) => ({ endpoint: one.endpoint, ...presentHeldKeys(one) })),
       client_certificates: certificates.map(({ notAfter, ...one }) => ({ ...one, not_after: formatInstant(notAfter) })),
@@ -320,6 +332,13 @@ export function statusRoutes(parts: ApiParts): Route[] {
   }
 
   return [{ method: "GET", path: "/v1/status", access: "admin", operation: getStatus, handle: status }];
+}
+
+function presentTraces({ traces }: ApiParts) {
+  if (traces === null) return null;
+  const { exported, dropped, failure } = traces.standing;
+  const told = failure && { since: formatInstant(failure.since), detail: failure.detail };
+  return { exported, dropped, failure: told };
 }
 
 const MINUTE_MS = 60_000;

@@ -243,11 +243,7 @@ const ASKED = {
   }),
   traceContext: asked({
     wire: "trace_context",
-    reads: () =>
-      described(
-        v.boolean(),
-        "Whether the headers `traceparent` and `tracestate` (W3C Trace Context) go to the receiver with each attempt. Only let those have them whose traces are your own: they tell that requests belong together.",
-      ),
+    reads: () => described(v.boolean(), "Sends `traceparent` and `tracestate` to the receiver."),
     shape: v.boolean(),
     show: ({ traceContext }) => traceContext,
     example: false,

@@ -137,10 +137,10 @@ export function receivedHeaders({ header, standardWebhooks }: Signature): JsonOb
     "x-webhookd-test": sometimes("x-webhookd-test", "On test events only.", "1", { const: "1" }),
     traceparent: sometimes(
       "traceparent",
-      "W3C Trace Context, if the endpoint has `trace_context`.",
+      "With `trace_context`.",
       "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     ),
-    tracestate: sometimes("tracestate", "With `traceparent`, if the publisher sent one.", "vendor=t61rcWkgMzE"),
+    tracestate: sometimes("tracestate", "With `traceparent`.", "vendor=t61rcWkgMzE"),
   };
 }
 

@@ -5,14 +5,14 @@ import { type InPieces, publishing } from "../../domain/events/routing.ts";
 import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 
-export type PublishParts = Pick<ApiParts, "store" | "deliveries">;
+export type PublishParts = Pick<ApiParts, "store" | "deliveries" | "traces">;
 
 /**
  * Commits the events, and passes their deliveries to the senders in the same turn of the event loop, so that nobody has
  * to read them again.
  */
 export async function publish(
-  { store, deliveries }: PublishParts,
+  { store, deliveries, traces }: PublishParts,
   drafts: readonly EventDraft[],
   { now, inPieces }: { readonly now: number; readonly inPieces?: InPieces },
   once?: Once<readonly Publication[]>,
@@ -20,5 +20,6 @@ export async function publish(
   const commit = () => store.events.publish(drafts, now, deliveries.capacity, once);
   const publications = await publishing(commit, inPieces);
   for (const publication of publications) deliveries.accept(publication);
+  traces?.published(drafts, publications, now);
   return publications;
 }

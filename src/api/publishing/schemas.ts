@@ -141,8 +141,8 @@ export const aPublication = {
 };
 
 const TRACE = {
-  traceparent: "W3C Trace Context: the trace that the events belong to. It is kept with each event, and goes to the receivers that have `trace_context`. A CloudEvent with an attribute `traceparent` has its own.",
-  tracestate: "Used together with `traceparent`.",
+  traceparent: "W3C Trace Context, for endpoints with `trace_context`.",
+  tracestate: "With `traceparent`.",
 };
 
 export const publishEvent: Operation = {

@@ -252,6 +252,7 @@ type Endpoint struct {
 	AfterFailure string `json:"after_failure"`
 	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format string `json:"format"`
+	TraceContext bool `json:"trace_context"`
 	Signatures []string `json:"signatures"`
 	// The name it was registered under, unique within the tenant.
 	UID *string `json:"uid"`
@@ -296,6 +297,8 @@ type EndpointChange struct {
 	AfterFailure *string `json:"after_failure,omitempty"`
 	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format *string `json:"format,omitempty"`
+	// Sends `traceparent` and `tracestate` to the receiver.
+	TraceContext *bool `json:"trace_context,omitempty"`
 	// The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
 	Signatures []string `json:"signatures,omitempty"`
 	// Your own name for it, unique within the tenant.
@@ -346,6 +349,8 @@ type EndpointReplacement struct {
 	AfterFailure *string `json:"after_failure,omitempty"`
 	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format *string `json:"format,omitempty"`
+	// Sends `traceparent` and `tracestate` to the receiver.
+	TraceContext *bool `json:"trace_context,omitempty"`
 	// The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
 	Signatures []string `json:"signatures,omitempty"`
 	// For your own use: at most 4096 bytes of JSON.
@@ -1083,6 +1088,8 @@ type Registration struct {
 	AfterFailure *string `json:"after_failure,omitempty"`
 	// The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
 	Format *string `json:"format,omitempty"`
+	// Sends `traceparent` and `tracestate` to the receiver.
+	TraceContext *bool `json:"trace_context,omitempty"`
 	// The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
 	Signatures []string `json:"signatures,omitempty"`
 	// Your own name for it, unique within the tenant.
@@ -1320,6 +1327,15 @@ type Status struct {
 } `json:"backup"`
 	// The tables of `[[outbox]]` that this process reads, as in `/v1/outboxes`.
 	Outboxes []Outbox `json:"outboxes"`
+	// Spans; null without `[telemetry]`.
+	Traces *struct {
+	Exported int64 `json:"exported"`
+	Dropped int64 `json:"dropped"`
+	Failure *struct {
+	Since string `json:"since"`
+	Detail string `json:"detail"`
+} `json:"failure"`
+} `json:"traces"`
 	// Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.
 	DamagedEndpoints struct {
 	Total int64 `json:"total"`

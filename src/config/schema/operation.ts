@@ -1,6 +1,6 @@
 /**
- * Settings for the daemon's own chores and for what the operator sees: [endpoints], [retention], [metrics], [alerts],
- * [log], [ui].
+ * Settings for the daemon's own chores and for what the operator sees: [endpoints], [retention], [metrics],
+ * [telemetry], [alerts], [log], [ui].
  */
 import type { SettingShape } from "../kinds.ts";
 
@@ -100,6 +100,61 @@ export const OPERATION = [
     default: false,
     sentence:
       "Lets anyone read /metrics without a key; otherwise a key with the scope metrics and the tenant * is needed.",
+  },
+  {
+    section: "telemetry",
+    key: "otlp",
+    kind: "url",
+    default: "",
+    sentence:
+      'Where traces are sent: the base URL of an OpenTelemetry collector that takes OTLP over HTTP, such as "http://127.0.0.1:4318"; /v1/traces is added to it. Empty: no traces.',
+  },
+  {
+    section: "telemetry",
+    key: "protocol",
+    kind: "choice",
+    default: "http/protobuf",
+    options: ["http/protobuf", "http/json"],
+    sentence: "How they are encoded.",
+  },
+  {
+    section: "telemetry",
+    key: "headers",
+    kind: "pairs",
+    default: "",
+    sentence:
+      "Headers for the collector, as in OTEL_EXPORTER_OTLP_HEADERS: authorization=Bearer%20…,x-team=a. A key is best given as WEBHOOKD_TELEMETRY_HEADERS.",
+    holdsSecret: true,
+  },
+  {
+    section: "telemetry",
+    key: "sample_ratio",
+    kind: "ratio",
+    default: 1,
+    sentence:
+      "How many of the events without a trace of their publisher's are traced, from 0 to 1. Otherwise the publisher's decision counts (parentbased_traceidratio).",
+  },
+  {
+    section: "telemetry",
+    key: "always_failed",
+    kind: "bool",
+    default: true,
+    sentence: "Records each attempt that failed, even if its event is not traced.",
+  },
+  {
+    section: "telemetry",
+    key: "service_name",
+    kind: "text",
+    default: "webhookd",
+    sentence: "The service.name of the spans.",
+  },
+  {
+    section: "telemetry",
+    key: "resource_attributes",
+    kind: "pairs",
+    default: "",
+    sentence:
+      "More about this daemon, as in OTEL_RESOURCE_ATTRIBUTES: deployment.environment.name=prod,service.namespace=shop. They are in all spans, and in the metric target_info.",
   },
   {
     section: "alerts",

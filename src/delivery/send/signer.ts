@@ -19,6 +19,7 @@ import {
 } from "../../domain/endpoints/further-signature.ts";
 import { signingKey, type SigningKey } from "../../domain/endpoints/secret.ts";
 import { readEnvelope, type TraceContext } from "../../domain/events/event.ts";
+import { sentTrace } from "../../domain/events/tracing.ts";
 import type { SignedRequest } from "../http/exchange.ts";
 
 export interface SignatureOptions {
@@ -30,6 +31,8 @@ export interface SignatureOptions {
   readonly also: readonly FurtherSignature[];
   /** webhookd's version, for the user agent. */
   readonly version: string;
+  /** The part of the events that are traced. Null or absent if the daemon records no spans. */
+  readonly sampleRatio?: number | null;
 }
 
 /** Counts the deliveries of an ordering key at its endpoint, so that the receiver notices a gap. */
@@ -97,7 +100,7 @@ export class Signer {
     if (send.ordered !== undefined && send.ordered.sequence > 0)
       headers.push(SEQUENCE_HEADER, String(send.ordered.sequence));
     if (send.trigger === "test") headers.push("x-webhookd-test", "1");
-    if (this.#sendsTrace && send.trace !== undefined) pushTrace(headers, send.trace);
+    if (this.#sendsTrace) pushTrace(headers, sentTrace(send, this.#options.sampleRatio ?? null));
     for (const part of this.#ownHeaders) headers.push(part);
     return { method: "POST", path: this.#path, headers, body, keepsAll: send.trigger === "test" };
   }
@@ -149,7 +152,9 @@ function isSendable(header: [name: string, value: string]): boolean {
   return header.every((part) => !/[^\t\x20-\x7e]/.test(part));
 }
 
-function pushTrace(headers: string[], { traceparent, tracestate }: TraceContext): void {
+function pushTrace(headers: string[], trace: TraceContext | undefined): void {
+  if (trace === undefined) return;
+  const { traceparent, tracestate } = trace;
   headers.push("traceparent", traceparent);
   if (tracestate !== null) headers.push("tracestate", tracestate);
 }

@@ -18,11 +18,13 @@ interface Documented {
 
 /** The metrics that `docs/interface.md` §8 promises. */
 const NAMES: Readonly<Record<string, Documented>> = Object.fromEntries(
-  [...readFileSync("docs/interface.md", "utf8").matchAll(/^\| `(webhookd_\w+)` \| (\w+) \| ?(.*?) ?\| (.+) \|$/gm)].map(
-    ([, name, type, labels, help]) => {
-      return [name!, { type: type!, labels: [...labels!.matchAll(/\w+/g)].map(([label]) => label), help: help! }];
-    },
-  ),
+  [
+    ...readFileSync("docs/interface.md", "utf8").matchAll(
+      /^\| `(webhookd_\w+|target_info)` \| (\w+) \| ?(.*?) ?\| (.+) \|$/gm,
+    ),
+  ].map(([, name, type, labels, help]) => {
+    return [name!, { type: type!, labels: [...labels!.matchAll(/\w+/g)].map(([label]) => label), help: help! }];
+  }),
 );
 const OF_HISTOGRAMS = new Set(["le", "quantile"]);
 

@@ -257,6 +257,7 @@ class Endpoint(TypedDict):
     after_failure: AfterFailure
     # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
     format: BodyFormat
+    trace_context: bool
     signatures: List[Literal["hmac", "ed25519"]]
     # The name it was registered under, unique within the tenant.
     uid: Optional[str]
@@ -302,6 +303,8 @@ class EndpointChange(TypedDict, total=False):
     after_failure: Union[AfterFailure, None]
     # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
     format: Union[BodyFormat, None]
+    # Sends `traceparent` and `tracestate` to the receiver.
+    trace_context: Optional[bool]
     # The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
     signatures: Union[ChosenSignatures, None]
     # Your own name for it, unique within the tenant.
@@ -366,6 +369,8 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     after_failure: AfterFailure
     # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
     format: BodyFormat
+    # Sends `traceparent` and `tracestate` to the receiver.
+    trace_context: bool
     # The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
     signatures: ChosenSignatures
     # For your own use: at most 4096 bytes of JSON.
@@ -1026,6 +1031,8 @@ class Registration(_Registration, total=False):
     after_failure: AfterFailure
     # The body that is sent, and signed: `envelope` is `{id,type,created_at,data}`, `cloudevents` a CloudEvent 1.0 as JSON (structured mode), `cloudevents_binary` the data with the headers `ce-*` (binary mode), and `data` the data alone. It applies to attempts that start from then on.
     format: BodyFormat
+    # Sends `traceparent` and `tracestate` to the receiver.
+    trace_context: bool
     # The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.
     signatures: ChosenSignatures
     # Your own name for it, unique within the tenant.
@@ -1181,6 +1188,8 @@ class Status(TypedDict):
     backup: Dict[str, Any]
     # The tables of `[[outbox]]` that this process reads, as in `/v1/outboxes`.
     outboxes: List[Outbox]
+    # Spans; null without `[telemetry]`.
+    traces: Optional[Dict[str, Any]]
     # Endpoints that cannot be read in full, at most twenty of them. Nothing is sent to them until they are repaired.
     damaged_endpoints: Dict[str, Any]
     # The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
