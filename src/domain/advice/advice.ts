@@ -149,10 +149,7 @@ const BY_TOKEN_DETAIL: readonly (readonly [RegExp, Row])[] = [
       receiver: "Check the client at the token server, and tell us its id, secret and scope.",
       type: ["auth", "test"],
       customer: "The token server of your endpoint refuses our client. Please check its id, secret and scope.",
-      owner: {
-        problem: "The token server refused the client that this endpoint has, so we sent no request.",
-        fix: "Check the client at the token server, and set its id, secret and scope again.",
-      },
+      owner: "token_refused",
     },
   ],
   [
@@ -164,10 +161,7 @@ const BY_TOKEN_DETAIL: readonly (readonly [RegExp, Row])[] = [
       receiver: "Tell us the URL at which the token server answers client credentials.",
       type: ["auth", "test"],
       customer: "The token URL of your endpoint does not answer with a token. Is it the right URL?",
-      owner: {
-        problem: "The token URL of this endpoint does not answer with a token, so we sent no request.",
-        fix: "Check the token URL. It must answer client credentials with a bearer token.",
-      },
+      owner: "token_malformed",
     },
   ],
   [
@@ -179,10 +173,7 @@ const BY_TOKEN_DETAIL: readonly (readonly [RegExp, Row])[] = [
       receiver: "Check the token server. It must answer within half of our time limit.",
       type: ["answer", "test"],
       customer: "We get no token from the token server of your endpoint. We keep trying.",
-      owner: {
-        problem: "The token server of this endpoint gave us no token, so we sent no request.",
-        fix: "Check that the token server is up, and that it can be reached from the internet.",
-      },
+      owner: "token_missing",
     },
   ],
 ];
@@ -195,10 +186,7 @@ const REFUSED_CERTIFICATE: Row = {
   receiver: "Tell us which client certificate the server accepts, and check that it trusts its issuer.",
   type: ["auth", "test"],
   customer: "Your server refuses our client certificate. Please check its expiry, and which issuers the server trusts.",
-  owner: {
-    problem: "Your server refused our client certificate, or wants one and none is set.",
-    fix: "Set a client certificate that your server trusts and that has not expired.",
-  },
+  owner: "client_certificate_refused",
 };
 
 /** Advice for a TLS fault, by the code that the attempt's detail names. */
@@ -212,10 +200,7 @@ const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
       receiver: "Nothing, unless they gave us the certificate.",
       type: ["auth", "test"],
       customer: "We cannot use the client certificate or the authorities of your endpoint. Please give us new ones.",
-      owner: {
-        problem: "We cannot use the client certificate or the authorities of this endpoint.",
-        fix: "Set the certificate, the key and the authorities again.",
-      },
+      owner: "client_certificate_unusable",
     },
   ],
   [/ALERT_\w*(?:CERTIFICATE|UNKNOWN_CA)/, REFUSED_CERTIFICATE],

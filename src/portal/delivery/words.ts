@@ -41,6 +41,7 @@ const CAUSES = {
   connection_refused: "cause.refused",
   connection_closed: "cause.closed",
   tls_error: "cause.tls",
+  token_error: "cause.token",
   bad_response: "cause.bad",
   response_headers_too_large: "cause.headers",
   too_many_informational: "cause.informational",

@@ -130,6 +130,7 @@ export const english = {
   "cause.refused": "connection refused",
   "cause.closed": "connection closed",
   "cause.tls": "TLS error",
+  "cause.token": "no token",
   "cause.bad": "bad response",
   "cause.headers": "response headers too large",
   "cause.informational": "too many 1xx responses",
@@ -874,6 +875,19 @@ export const english = {
     "Your server accepted the request, but did not answer in time. It may have done the work anyway.",
   "advice.timeout_answer.fix":
     "Answer with 2xx at once and do the work afterwards. Drop ids that you have seen before.",
+  "advice.token_refused.problem": "The token server refused the client that this endpoint has, so we sent no request.",
+  "advice.token_refused.fix": "Check the client at the token server, and set its id, secret and scope again.",
+  "advice.token_malformed.problem":
+    "The token URL of this endpoint does not answer with a token, so we sent no request.",
+  "advice.token_malformed.fix": "Check the token URL. It must answer client credentials with a bearer token.",
+  "advice.token_missing.problem": "The token server of this endpoint gave us no token, so we sent no request.",
+  "advice.token_missing.fix": "Check that the token server is up, and that it can be reached from the internet.",
+  "advice.client_certificate_refused.problem":
+    "Your server refused our client certificate, or wants one and none is set.",
+  "advice.client_certificate_refused.fix": "Set a client certificate that your server trusts and that has not expired.",
+  "advice.client_certificate_unusable.problem":
+    "We cannot use the client certificate or the authorities of this endpoint.",
+  "advice.client_certificate_unusable.fix": "Set the certificate, the key and the authorities again.",
   "advice.tls_expired.problem": "Your server's certificate has expired, or is not valid yet.",
   "advice.tls_expired.fix": "Renew the certificate, and restart the server that uses it.",
   "advice.tls_other_name.problem": "Your server's certificate is for a different name than the one in your URL.",
