@@ -135,6 +135,7 @@ export const FRENCH: Language = {
     "cause.refused": "connexion refusée",
     "cause.closed": "connexion fermée",
     "cause.tls": "erreur TLS",
+    "cause.token": "aucun jeton",
     "cause.bad": "réponse invalide",
     "cause.headers": "en-têtes de réponse trop volumineux",
     "cause.informational": "trop de réponses 1xx",
@@ -977,6 +978,24 @@ export const FRENCH: Language = {
     "advice.timeout_answer.problem":
       "Votre serveur a accepté la requête, mais n’a pas répondu à temps. Il a peut-être fait le travail quand même.",
     "advice.timeout_answer.fix": "Répondez 2xx tout de suite et faites le travail ensuite. Ignorez les ID déjà vus.",
+    "advice.token_refused.problem":
+      "Le serveur de jetons a refusé le client de cet endpoint ; nous n’avons donc envoyé aucune requête.",
+    "advice.token_refused.fix":
+      "Vérifiez le client auprès du serveur de jetons, puis saisissez à nouveau son identifiant, son secret et sa portée.",
+    "advice.token_malformed.problem":
+      "L’URL de jetons de cet endpoint ne renvoie pas de jeton ; nous n’avons donc envoyé aucune requête.",
+    "advice.token_malformed.fix":
+      "Vérifiez l’URL de jetons. Elle doit répondre aux client credentials par un jeton bearer.",
+    "advice.token_missing.problem":
+      "Le serveur de jetons de cet endpoint ne nous a pas donné de jeton ; nous n’avons donc envoyé aucune requête.",
+    "advice.token_missing.fix": "Vérifiez que le serveur de jetons fonctionne et qu’il est accessible depuis Internet.",
+    "advice.client_certificate_refused.problem":
+      "Votre serveur a refusé notre certificat client, ou il en demande un et aucun n’est défini.",
+    "advice.client_certificate_refused.fix":
+      "Définissez un certificat client auquel votre serveur fait confiance et qui n’a pas expiré.",
+    "advice.client_certificate_unusable.problem":
+      "Nous ne pouvons pas utiliser le certificat client ou les autorités de cet endpoint.",
+    "advice.client_certificate_unusable.fix": "Saisissez à nouveau le certificat, la clé et les autorités.",
     "advice.tls_expired.problem": "Le certificat de votre serveur a expiré, ou n’est pas encore valide.",
     "advice.tls_expired.fix": "Renouvelez le certificat, et redémarrez le serveur qui l’utilise.",
     "advice.tls_other_name.problem": "Le certificat de votre serveur est pour un autre nom que celui de votre URL.",

@@ -133,6 +133,7 @@ export const GERMAN: Language = {
     "cause.refused": "Verbindung abgelehnt",
     "cause.closed": "Verbindung geschlossen",
     "cause.tls": "TLS-Fehler",
+    "cause.token": "kein Token",
     "cause.bad": "ungültige Antwort",
     "cause.headers": "Header der Antwort zu groß",
     "cause.informational": "zu viele 1xx-Antworten",
@@ -925,6 +926,24 @@ export const GERMAN: Language = {
       "Ihr Server hat die Anfrage angenommen, aber nicht rechtzeitig geantwortet. Er hat die Arbeit vielleicht trotzdem getan.",
     "advice.timeout_answer.fix":
       "Antworten Sie sofort mit 2xx, und erledigen Sie die Arbeit danach. Verwerfen Sie IDs, die Sie schon gesehen haben.",
+    "advice.token_refused.problem":
+      "Der Token-Server hat den Client dieses Endpoints abgelehnt, deshalb haben wir keine Anfrage gesendet.",
+    "advice.token_refused.fix":
+      "Prüfen Sie den Client beim Token-Server, und hinterlegen Sie ID, Secret und Scope neu.",
+    "advice.token_malformed.problem":
+      "Die Token-URL dieses Endpoints antwortet nicht mit einem Token, deshalb haben wir keine Anfrage gesendet.",
+    "advice.token_malformed.fix":
+      "Prüfen Sie die Token-URL. Sie muss auf Client Credentials mit einem Bearer-Token antworten.",
+    "advice.token_missing.problem":
+      "Der Token-Server dieses Endpoints hat uns kein Token gegeben, deshalb haben wir keine Anfrage gesendet.",
+    "advice.token_missing.fix": "Prüfen Sie, ob der Token-Server läuft und aus dem Internet erreichbar ist.",
+    "advice.client_certificate_refused.problem":
+      "Ihr Server hat unser Client-Zertifikat abgelehnt, oder er verlangt eines, und keines ist hinterlegt.",
+    "advice.client_certificate_refused.fix":
+      "Hinterlegen Sie ein Client-Zertifikat, dem Ihr Server vertraut und das nicht abgelaufen ist.",
+    "advice.client_certificate_unusable.problem":
+      "Wir können das Client-Zertifikat oder die Zertifizierungsstellen dieses Endpoints nicht verwenden.",
+    "advice.client_certificate_unusable.fix": "Hinterlegen Sie Zertifikat, Schlüssel und Zertifizierungsstellen neu.",
     "advice.tls_expired.problem": "Das Zertifikat Ihres Servers ist abgelaufen oder noch nicht gültig.",
     "advice.tls_expired.fix": "Erneuern Sie das Zertifikat, und starten Sie den Server neu, der es verwendet.",
     "advice.tls_other_name.problem": "Das Zertifikat Ihres Servers gilt für einen anderen Namen als den in Ihrer URL.",

@@ -133,6 +133,7 @@ export const JAPANESE: Language = {
     "cause.refused": "接続が拒否されました",
     "cause.closed": "接続が閉じられました",
     "cause.tls": "TLS エラー",
+    "cause.token": "トークンなし",
     "cause.bad": "不正な応答",
     "cause.headers": "応答ヘッダーが大きすぎます",
     "cause.informational": "1xx 応答が多すぎます",
@@ -847,6 +848,24 @@ export const JAPANESE: Language = {
     "advice.timeout_answer.problem":
       "サーバーはリクエストを受け付けましたが、時間内に応答しませんでした。処理自体は行われた可能性があります。",
     "advice.timeout_answer.fix": "すぐに 2xx で応答し、処理は後で行ってください。すでに見た ID は破棄してください。",
+    "advice.token_refused.problem":
+      "トークンサーバーがこのエンドポイントのクライアントを拒否したため、リクエストを送信しませんでした。",
+    "advice.token_refused.fix":
+      "トークンサーバーでクライアントを確認し、ID、シークレット、スコープを設定し直してください。",
+    "advice.token_malformed.problem":
+      "このエンドポイントのトークン URL がトークンを返さないため、リクエストを送信しませんでした。",
+    "advice.token_malformed.fix":
+      "トークン URL を確認してください。クライアントクレデンシャルに対して Bearer トークンを返す必要があります。",
+    "advice.token_missing.problem":
+      "このエンドポイントのトークンサーバーからトークンを取得できなかったため、リクエストを送信しませんでした。",
+    "advice.token_missing.fix": "トークンサーバーが稼働していて、インターネットから到達できることを確認してください。",
+    "advice.client_certificate_refused.problem":
+      "サーバーがクライアント証明書を拒否したか、証明書を要求していますが設定されていません。",
+    "advice.client_certificate_refused.fix":
+      "サーバーが信頼し、期限が切れていないクライアント証明書を設定してください。",
+    "advice.client_certificate_unusable.problem":
+      "このエンドポイントのクライアント証明書または認証局を使用できません。",
+    "advice.client_certificate_unusable.fix": "証明書、鍵、認証局を設定し直してください。",
     "advice.tls_expired.problem": "サーバーの証明書が期限切れか、まだ有効になっていません。",
     "advice.tls_expired.fix": "証明書を更新し、それを使うサーバーを再起動してください。",
     "advice.tls_other_name.problem": "サーバーの証明書が、URL とは別の名前のものです。",

@@ -133,6 +133,7 @@ export const SPANISH: Language = {
     "cause.refused": "conexión rechazada",
     "cause.closed": "conexión cerrada",
     "cause.tls": "error de TLS",
+    "cause.token": "sin token",
     "cause.bad": "respuesta no válida",
     "cause.headers": "cabeceras de respuesta demasiado grandes",
     "cause.informational": "demasiadas respuestas 1xx",
@@ -959,6 +960,24 @@ export const SPANISH: Language = {
     "advice.timeout_answer.problem":
       "Tu servidor aceptó la solicitud, pero no respondió a tiempo. Puede que hiciera el trabajo de todos modos.",
     "advice.timeout_answer.fix": "Responde 2xx enseguida y haz el trabajo después. Descarta los ID que ya hayas visto.",
+    "advice.token_refused.problem":
+      "El servidor de tokens rechazó el cliente de este endpoint, así que no enviamos ninguna petición.",
+    "advice.token_refused.fix":
+      "Revisa el cliente en el servidor de tokens y vuelve a indicar su id, su secreto y su ámbito.",
+    "advice.token_malformed.problem":
+      "La URL de tokens de este endpoint no responde con un token, así que no enviamos ninguna petición.",
+    "advice.token_malformed.fix":
+      "Revisa la URL de tokens. Debe responder a las client credentials con un token bearer.",
+    "advice.token_missing.problem":
+      "El servidor de tokens de este endpoint no nos dio ningún token, así que no enviamos ninguna petición.",
+    "advice.token_missing.fix": "Comprueba que el servidor de tokens funciona y que es accesible desde internet.",
+    "advice.client_certificate_refused.problem":
+      "Tu servidor rechazó nuestro certificado de cliente, o pide uno y no hay ninguno definido.",
+    "advice.client_certificate_refused.fix":
+      "Define un certificado de cliente en el que confíe tu servidor y que no haya caducado.",
+    "advice.client_certificate_unusable.problem":
+      "No podemos usar el certificado de cliente o las autoridades de este endpoint.",
+    "advice.client_certificate_unusable.fix": "Vuelve a indicar el certificado, la clave y las autoridades.",
     "advice.tls_expired.problem": "El certificado de tu servidor ha caducado, o aún no es válido.",
     "advice.tls_expired.fix": "Renueva el certificado y reinicia el servidor que lo usa.",
     "advice.tls_other_name.problem": "El certificado de tu servidor es para un nombre distinto del de tu URL.",
