@@ -207,7 +207,8 @@ function revisionOf(row: AnyRow): string {
 /** Returns the endpoint as the sender needs it. The endpoint must not be deleted. */
 export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
   const { endpoint, headers, auth, signingSecret, nextSigningSecret, privateKeys } = read;
-  const { id, tenant, url, enabled, damaged, ca, format, traceContext, signatures, ratePerSecond, maxInFlight } = endpoint;
+  const { id, tenant, url, enabled, damaged, ca, format, traceContext, signatures, ratePerSecond, maxInFlight } =
+    endpoint;
   if (damaged !== null) return { endpoint: id, tenant, url, enabled: false, damaged };
   return {
     endpoint: id,
