@@ -252,7 +252,7 @@ describe("doctor", () => {
     parts: ["signing_secret" as const],
     reason: "its signing secret cannot be unsealed",
   };
-  const CERTIFICATE = { endpoint: anEndpoint.id, tenant: "default", url: anEndpoint.url };
+  const CERTIFICATE = { endpoint: anEndpoint.id };
   const TRACES = { exported: 7, dropped: 2 };
   const healthy: Status = {
     version,

@@ -116,7 +116,7 @@ describe("webhookd status", () => {
   });
 
   it("names the client certificates that have expired or soon do, and what to type", async () => {
-    const of = { endpoint: ENDPOINT, tenant: "default", url: "https://example.com/" };
+    const of = { endpoint: ENDPOINT };
     const all = [at(60_000), at(-86_400_000)].map((not_after) => ({ ...of, not_after }));
     const { io } = await status({ status: { client_certificates: all } });
     const todo = `webhookd endpoints update ${ENDPOINT} --client-certificate FILE --client-key FILE\n`;

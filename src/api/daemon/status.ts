@@ -153,8 +153,8 @@ export const Status = titled(
       "The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.",
     ),
     client_certificates: described(
-      v.array(v.object({ endpoint: id("ep"), tenant: Tenant, url: v.string(), not_after: Instant })),
-      "Endpoints whose client certificate has expired, or expires within 14 days, the earliest first; at most twenty.",
+      v.array(v.object({ endpoint: id("ep"), not_after: Instant })),
+      "Client certificates that expire within 14 days.",
     ),
     departures: described(
       v.array(v.string()),
@@ -321,7 +321,10 @@ export function statusRoutes(parts: ApiParts): Route[] {
       traces: presentTraces(parts),
       damaged_endpoints: presentDamaged(damaged()),
       held_keys: heldKeys.map((one) => ({ endpoint: one.endpoint, ...presentHeldKeys(one) })),
-      client_certificates: certificates.map(({ notAfter, ...one }) => ({ ...one, not_after: formatInstant(notAfter) })),
+      client_certificates: certificates.map(({ endpoint, notAfter }) => ({
+        endpoint,
+        not_after: formatInstant(notAfter),
+      })),
       departures: departures(),
       retry_delays_seconds: config.retry.delays.map((delay) => delay / 1000),
       dev: config.dev,

@@ -14,8 +14,8 @@ import { WebhookdError } from "../../domain/errors.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy, wholeDetail } from "../../domain/network/url.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import { allows, type Principal } from "../pipeline/access.ts";
-import { Faults } from "../pipeline/body.ts";
-import { asRead, described, Instant, line, titled } from "../pipeline/shapes.ts";
+import { fieldError, Faults } from "../pipeline/body.ts";
+import { anObject, described, Instant, line, titled } from "../pipeline/shapes.ts";
 
 /** The rules that an auth must meet, of those for a registration. */
 export interface AuthRules {
@@ -43,17 +43,18 @@ const OfBasic = v.pipe(
 );
 const Pem = v.pipe(
   v.string(),
-  v.minLength(1, "too_few: must not be empty"),
-  v.maxLength(MAX_PEM, `too_long: must be at most ${MAX_PEM} characters`),
+  v.check((text) => text.length <= MAX_PEM, `too_long: must be at most ${MAX_PEM} characters`),
 );
-
-const SECRET = `Sealed in the store, and shown as ${MASKED}; send ${MASKED} to keep it.`;
 
 const Facts = {
   subject: described(v.string(), "Whom the certificate names."),
-  not_after: described(Instant, "When the certificate expires."),
-  fingerprint: described(v.string(), "The SHA-256 of the certificate."),
+  not_after: described(Instant, "When it expires."),
+  fingerprint: described(v.string(), "Its SHA-256."),
 };
+
+/** The descriptions of both fields, in requests and in answers. */
+export const AUTH = "What the receiver asks for besides a signature, as `EndpointAuth`; `***` keeps a secret.";
+export const CA = "PEM of the authorities of its certificate.";
 
 export function authSchema(rules: AuthRules) {
   const text = (most: number) => v.pipe(line(most), v.minLength(1, "too_few: must not be empty"));
@@ -63,14 +64,14 @@ export function authSchema(rules: AuthRules) {
       OfBasic,
       v.check((name) => !name.includes(":"), "forbidden_char: must not contain a colon"),
     ),
-    password: described(OfBasic, SECRET),
+    password: OfBasic,
   });
-  const bearer = v.strictObject({ type: v.literal("bearer"), token: described(VISIBLE, SECRET) });
+  const bearer = v.strictObject({ type: v.literal("bearer"), token: VISIBLE });
   const oauth2 = v.strictObject({
     type: v.literal("oauth2"),
     token_url: tokenUrl(rules),
     client_id: text(256),
-    client_secret: described(VISIBLE, SECRET),
+    client_secret: VISIBLE,
     scope: v.optional(v.nullable(text(1024)), null),
     audience: v.optional(v.nullable(text(1024)), null),
     client_auth: described(
@@ -80,21 +81,28 @@ export function authSchema(rules: AuthRules) {
   });
   const mtls = v.strictObject({
     type: v.literal("mtls"),
-    certificate: described(Pem, `PEM: the client's certificate, perhaps with its chain. ${SECRET}`),
-    key: described(Pem, `PEM, without a passphrase. ${SECRET}`),
-    subject: asRead(Facts.subject),
-    not_after: asRead(Facts.not_after),
-    fingerprint: asRead(Facts.fingerprint),
+    certificate: described(Pem, "The client's certificate, perhaps with its chain."),
+    key: described(Pem, "Without a passphrase."),
+    // As they were read. They are ignored.
+    subject: v.optional(v.unknown()),
+    not_after: v.optional(v.unknown()),
+    fingerprint: v.optional(v.unknown()),
   });
   const given: v.GenericSchema<unknown, GivenAuth> = v.variant("type", [basic, bearer, oauth2, mtls]);
-  const read: v.GenericSchema<unknown, EndpointAuth> = v.pipe(given, v.transform(domainAuth));
   return v.pipe(
-    v.nullable(read),
-    v.title("AuthValues"),
-    v.metadata({
-      description:
-        "What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.",
+    v.nullable(anObject()),
+    // The description would name each of these members twice if requests had a schema of their own there.
+    v.rawTransform(({ dataset, addIssue, NEVER }): EndpointAuth | null => {
+      if (dataset.value === null) return null;
+      const result = v.safeParse(given, dataset.value);
+      if (result.success) return domainAuth(result.output);
+      for (const issue of result.issues) {
+        const { code, detail } = fieldError(issue);
+        addIssue({ message: `${code}: ${detail}`, ...(issue.path !== undefined && { path: issue.path }) });
+      }
+      return NEVER;
     }),
+    v.description(AUTH),
   );
 }
 
@@ -140,16 +148,10 @@ function tokenUrl({ urlPolicy, namesSettings }: AuthRules) {
 }
 
 export function caSchema() {
-  return v.pipe(
-    v.nullable(Pem),
-    v.metadata({
-      description:
-        "The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.",
-    }),
-  );
+  return v.pipe(v.nullable(Pem), v.description(CA));
 }
 
-const Masked = described(v.literal(MASKED), "Masked.");
+const Masked = v.literal(MASKED);
 
 /** An auth as callers see it. */
 export const Auth = titled(

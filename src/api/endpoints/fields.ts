@@ -36,7 +36,7 @@ import {
   Tenant,
   titled,
 } from "../pipeline/shapes.ts";
-import { Auth, authSchema, caSchema, MASKED, presentAuth } from "./auth.ts";
+import { AUTH, Auth, authSchema, CA, caSchema, MASKED, presentAuth } from "./auth.ts";
 import { headers, mergeHeaders } from "./headers.ts";
 import { metadata } from "./metadata.ts";
 
@@ -180,14 +180,14 @@ const ASKED = {
   auth: asked({
     wire: "auth",
     reads: authSchema,
-    shape: described(v.nullable(Auth), "What the receiver asks for besides a signature; secrets are masked."),
+    shape: described(v.nullable(Auth), AUTH),
     show: ({ auth }) => presentAuth(auth),
     example: null,
   }),
   ca: asked({
     wire: "ca",
     reads: caSchema,
-    shape: described(v.nullable(v.string()), "The receiver's own authorities, as PEM; null for the public ones."),
+    shape: described(v.nullable(v.string()), CA),
     show: ({ ca }) => ca,
     example: null,
   }),

@@ -277,7 +277,8 @@ export function checked<S extends v.GenericSchema>(schema: S, value: unknown): v
   throw validationFailed(result.issues.slice(0, MAX_FAULTS).map(fieldError));
 }
 
-function fieldError(issue: v.BaseIssue<unknown>): FieldError {
+/** The fault that a caller is told of. It never repeats the value. */
+export function fieldError(issue: v.BaseIssue<unknown>): FieldError {
   const pointer = (issue.path ?? []).reduce((parent, item) => memberPointer(parent, String(item.key)), "");
   if (issue.type === "strict_object" && issue.path !== undefined && issue.received !== "Object") {
     const code = issue.expected === "never" ? "unknown_field" : "missing_field";

@@ -1,4 +1,5 @@
 /** Query parameters: how each is described and read. */
+import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { WebhookdError, type FieldCode } from "../../domain/errors.ts";
 import { idPattern, isId } from "../../domain/id.ts";
@@ -51,7 +52,9 @@ export function severalParameter<const T extends string>(
   };
   const parse = (text: string) =>
     wrongOf(text) === undefined && areDifferent(text.split(",")) ? (text.split(",") as T[]) : undefined;
-  const all = `${description} One of ${values.join(", ")}, or several of them, separated by commas.`;
+  const isError = (values as readonly string[]) === ATTEMPT_ERRORS;
+  const known = isError ? "the values of `AttemptError`" : values.join(", ");
+  const all = `${description} One of ${known}, or several of them, separated by commas.`;
   return parameter(name, all, { type: "string" }, fault, parse);
 }
 

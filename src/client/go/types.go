@@ -78,9 +78,6 @@ type AuditRecord struct {
 	Outcome string `json:"outcome"`
 }
 
-// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
-type AuthValues = json.RawMessage
-
 type Backup struct {
 	// Its path on the daemon's host; the file name contains the time.
 	File string `json:"file"`
@@ -237,9 +234,9 @@ type Endpoint struct {
 	Description string `json:"description"`
 	// Sent with each attempt; the values are masked.
 	Headers map[string]string `json:"headers"`
-	// What the receiver asks for besides a signature; secrets are masked.
+	// What the receiver asks for besides a signature, as `EndpointAuth`; `***` keeps a secret.
 	Auth json.RawMessage `json:"auth"`
-	// The receiver's own authorities, as PEM; null for the public ones.
+	// PEM of the authorities of its certificate.
 	Ca *string `json:"ca"`
 	RatePerSecond *float64 `json:"rate_per_second"`
 	MaxInFlight *int64 `json:"max_in_flight"`
@@ -279,9 +276,8 @@ type EndpointChange struct {
 	// A note for people, on one line.
 	Description *string `json:"description,omitempty"`
 	Headers any `json:"headers,omitempty"`
-	// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
 	Auth any `json:"auth,omitempty"`
-	// The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+	// PEM of the authorities of its certificate.
 	Ca *string `json:"ca,omitempty"`
 	// The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
 	RatePerSecond *float64 `json:"rate_per_second,omitempty"`
@@ -333,9 +329,8 @@ type EndpointReplacement struct {
 	Description *string `json:"description,omitempty"`
 	// Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
 	Headers map[string]string `json:"headers,omitempty"`
-	// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
 	Auth any `json:"auth,omitempty"`
-	// The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+	// PEM of the authorities of its certificate.
 	Ca *string `json:"ca,omitempty"`
 	// The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
 	RatePerSecond *float64 `json:"rate_per_second,omitempty"`
@@ -1070,9 +1065,8 @@ type Registration struct {
 	Description *string `json:"description,omitempty"`
 	// Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
 	Headers map[string]string `json:"headers,omitempty"`
-	// What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
 	Auth any `json:"auth,omitempty"`
-	// The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+	// PEM of the authorities of its certificate.
 	Ca *string `json:"ca,omitempty"`
 	// The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
 	RatePerSecond *float64 `json:"rate_per_second,omitempty"`
@@ -1351,11 +1345,9 @@ type Status struct {
 } `json:"damaged_endpoints"`
 	// The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
 	HeldKeys []EndpointHeldKeys `json:"held_keys"`
-	// Endpoints whose client certificate has expired, or expires within 14 days, the earliest first; at most twenty.
+	// Client certificates that expire within 14 days.
 	ClientCertificates []struct {
 	Endpoint string `json:"endpoint"`
-	Tenant string `json:"tenant"`
-	URL string `json:"url"`
 	NotAfter string `json:"not_after"`
 } `json:"client_certificates"`
 	// A sentence for each constant of the specification that the configuration changes.

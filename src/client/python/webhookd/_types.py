@@ -76,9 +76,6 @@ class AuditRecord(TypedDict):
     outcome: str
 
 
-AuthValues = Union[Any, None]
-
-
 class Backup(TypedDict):
     # Its path on the daemon's host; the file name contains the time.
     file: str
@@ -242,9 +239,9 @@ class Endpoint(TypedDict):
     description: str
     # Sent with each attempt; the values are masked.
     headers: Dict[str, str]
-    # What the receiver asks for besides a signature; secrets are masked.
+    # What the receiver asks for besides a signature, as `EndpointAuth`; `***` keeps a secret.
     auth: Union[EndpointAuth, None]
-    # The receiver's own authorities, as PEM; null for the public ones.
+    # PEM of the authorities of its certificate.
     ca: Optional[str]
     rate_per_second: Optional[float]
     max_in_flight: Optional[int]
@@ -285,9 +282,8 @@ class EndpointChange(TypedDict, total=False):
     # A note for people, on one line.
     description: Optional[str]
     headers: Optional[Dict[str, Any]]
-    # What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
-    auth: AuthValues
-    # The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+    auth: Optional[Dict[str, Any]]
+    # PEM of the authorities of its certificate.
     ca: Optional[str]
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
     rate_per_second: RatePerSecond
@@ -353,9 +349,8 @@ class EndpointReplacement(_EndpointReplacement, total=False):
     description: str
     # Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
     headers: HeaderValues
-    # What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
-    auth: AuthValues
-    # The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+    auth: Optional[Dict[str, Any]]
+    # PEM of the authorities of its certificate.
     ca: Optional[str]
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
     rate_per_second: RatePerSecond
@@ -1013,9 +1008,8 @@ class Registration(_Registration, total=False):
     description: str
     # Sent with each attempt. Names must follow RFC 9110, and values must be visible ASCII; headers that webhookd sets itself are refused.
     headers: HeaderValues
-    # What the receiver asks for besides a signature: `basic` or `bearer` credentials, a token of an OAuth 2.0 server (client credentials), or a client certificate (`mtls`); null for nothing. A change replaces all of it. Only for https.
-    auth: AuthValues
-    # The receiver's own authorities, as PEM. Its certificate must come from one of these; the public authorities then do not count. Null for the public ones.
+    auth: Optional[Dict[str, Any]]
+    # PEM of the authorities of its certificate.
     ca: Optional[str]
     # The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.
     rate_per_second: RatePerSecond
@@ -1194,7 +1188,7 @@ class Status(TypedDict):
     damaged_endpoints: Dict[str, Any]
     # The ordering keys that are held, by endpoint, the longest held first; at most twenty endpoints.
     held_keys: List[EndpointHeldKeys]
-    # Endpoints whose client certificate has expired, or expires within 14 days, the earliest first; at most twenty.
+    # Client certificates that expire within 14 days.
     client_certificates: List[Dict[str, Any]]
     # A sentence for each constant of the specification that the configuration changes.
     departures: List[str]
