@@ -28,6 +28,16 @@ async function dashboard(script: readonly Answer[] = []) {
 /** Waits until the text is on the screen. */
 const shows = (terminal: FakeTerminal, text: string | RegExp) => expect.poll(() => terminal.text()).toMatch(text);
 
+/** What each field below the event types shows while it is being filled. Enter takes its default. */
+const FIELDS_BELOW = ["JSON such as", "for people", "▶ hmac", "▶ envelope", "▶ none", "▶ continue"];
+
+async function fillTheRest(terminal: FakeTerminal): Promise<void> {
+  for (const field of FIELDS_BELOW) {
+    await shows(terminal, field);
+    terminal.type("\r");
+  }
+}
+
 /**
  * Closes the box with the secret, of which nothing may stay. Esc is sent alone: together with another key it would mean
  * Alt.
@@ -55,10 +65,7 @@ it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps it
   terminal.type("\t");
   await shows("budget.exceeded");
   terminal.type("budget.exceeded\r");
-  for (const field of ["JSON such as", "for people", "Up Down"]) {
-    await shows(field);
-    terminal.type("\r");
-  }
+  await fillTheRest(terminal);
   await shows(/whsec_\S+/);
   const secret = /whsec_\S+/.exec(await terminal.text())![0];
   const [{ id }] = (await daemon.request("GET", "/v1/webhooks")).body.data;
@@ -97,20 +104,14 @@ it("says at its field what the daemon refuses, and what a receiver says that ref
   await shows("Add endpoint");
   terminal.type("http://10.0.0.5/hook\t");
   terminal.type("all\r");
-  for (const field of ["JSON such as", "for people", "Up Down"]) {
-    await shows(field);
-    terminal.type("\r");
-  }
+  await fillTheRest(terminal);
   await shows(/must be https|not allowed|private|public/);
   expect((await daemon.request("GET", "/v1/webhooks")).body.data).toEqual([]);
   terminal.type("\x15");
   terminal.type(receiver.url);
   terminal.type("\t");
   terminal.type("\t");
-  for (const field of ["JSON such as", "for people", "Up Down"]) {
-    await shows(field);
-    terminal.type("\r");
-  }
+  await fillTheRest(terminal);
   await shows(/whsec_/);
   await leave(terminal);
   await shows(/▶ . untried/);
