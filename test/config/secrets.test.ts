@@ -10,17 +10,22 @@ import { aDirectory } from "../harness/daemon.ts";
 import { inputs } from "./inputs.ts";
 
 const SECRETS = SETTINGS.filter(holdsSecret);
-const VALUE = "postgres://webhookd:pässw0rd@db1/webhookd";
+const URLS = ["postgres://webhookd:pässw0rd@db1/webhookd", "postgres://webhookd:other@db1/webhookd"] as const;
+/** Two values of the settings that do not take any text. */
+const VALUES: Readonly<Record<string, readonly [string, string]>> = {
+  "telemetry.headers": ["authorization=Bearer%20one", "authorization=Bearer%20two"],
+};
 const FILE = "/srv/app/webhookd.toml";
 
 describe.each(SECRETS.map((setting) => [nameOf(setting), setting] as const))("%s", (name, setting) => {
   const { section, key } = setting;
   const [variable, fileVariable] = [variableOf(setting), fileVariableOf(setting)!];
-  const secret = { "/run/secrets/one": `${VALUE}\n`, "/srv/app/two": `${VALUE}\r\n` };
+  const [value, other] = VALUES[name] ?? URLS;
+  const secret = { "/run/secrets/one": `${value}\n`, "/srv/app/two": `${value}\r\n` };
 
   it.each([
-    ["a variable", { env: { [variable]: VALUE } }, variable],
-    ["the file", { files: { [FILE]: `[${section}]\n${key} = "${VALUE}"` } }, "webhookd.toml:2"],
+    ["a variable", { env: { [variable]: value } }, variable],
+    ["the file", { files: { [FILE]: `[${section}]\n${key} = "${value}"` } }, "webhookd.toml:2"],
     [
       "a file that a variable names",
       { env: { [fileVariable]: "/run/secrets/one" }, files: secret },
@@ -35,19 +40,19 @@ describe.each(SECRETS.map((setting) => [nameOf(setting), setting] as const))("%s
       "a file, if the configuration has another",
       {
         env: { [fileVariable]: "/run/secrets/one" },
-        files: { [FILE]: `[${section}]\n${key} = "postgres://a/b"`, ...secret },
+        files: { [FILE]: `[${section}]\n${key} = "${other}"`, ...secret },
       },
       `${fileVariable} (/run/secrets/one)`,
     ],
   ])("comes from %s", (_, change, origin) => {
     const { settings, origins } = loadSettings(inputs(change));
-    expect([settings[name], origins.get(name)?.()]).toEqual([VALUE, origin]);
+    expect([settings[name], origins.get(name)?.()]).toEqual([value, origin]);
   });
 
   it("may not be given twice in the same place", () => {
-    const both = { env: { [variable]: VALUE, [fileVariable]: "/run/secrets/one" }, files: secret };
+    const both = { env: { [variable]: value, [fileVariable]: "/run/secrets/one" }, files: secret };
     expect(() => loadSettings(inputs(both))).toThrow(`${fileVariable}: ${variable} is set as well.\n  Unset one`);
-    const text = `[${section}]\n${key}_file = "two"\n${key} = "${VALUE}"`;
+    const text = `[${section}]\n${key}_file = "two"\n${key} = "${value}"`;
     const twice = inputs({ files: { [FILE]: text, ...secret } });
     expect(() => loadSettings(twice)).toThrow(`webhookd.toml:3: [${section}] has both ${key} and ${key}_file.`);
   });
@@ -55,7 +60,7 @@ describe.each(SECRETS.map((setting) => [nameOf(setting), setting] as const))("%s
   it("is read again on SIGHUP, and only what a running daemon can change takes effect", () => {
     const env = { [fileVariable]: "/run/secrets/one" };
     const before = loadConfig(inputs({ env, files: secret }));
-    const next = { "/run/secrets/one": "postgres://webhookd:other@db1/webhookd" };
+    const next = { "/run/secrets/one": other };
     const { changed, needsRestart } = rereadConfig(before, inputs({ env, files: next }));
     expect({ changed, needsRestart }).toEqual(
       isLive(setting) ? { changed: [name], needsRestart: [] } : { changed: [], needsRestart: [name] },
