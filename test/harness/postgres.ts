@@ -172,15 +172,17 @@ async function asked(
   const client = new Client({ connectionString: urlOf("postgres") });
   client.on("error", () => {});
   await client.connect();
+  // Files that share a process may each stop it.
+  let stopped: Promise<void> | null = null;
   return {
     urlOf,
     copy,
     async ask(sql) {
       await client.query(sql);
     },
-    async stop() {
-      await client.end();
-      await end();
+    stop() {
+      stopped ??= client.end().then(end);
+      return stopped;
     },
   };
 }

@@ -86,7 +86,11 @@ type SidesOf = ReadonlyMap<string, Sides>;
 
 class TooMany extends Failure {
   constructor() {
-    super("refused", `there are more than ${grouped(MAX_KEPT)} events to compare at a time`, "Compare a shorter span.");
+    super(
+      "refused",
+      `there are more events than the ${grouped(MAX_KEPT)} that can be compared at a time`,
+      "Compare a shorter span.",
+    );
   }
 }
 
