@@ -28,7 +28,7 @@ async function dashboard(script: readonly Answer[] = []) {
 /** Waits until the text is on the screen. */
 const shows = (terminal: FakeTerminal, text: string | RegExp) => expect.poll(() => terminal.text()).toMatch(text);
 
-/** What each field below the event types shows while it is being filled. Enter takes its default. */
+/** Each text shows that a field below the event types is being filled. Enter takes its default. */
 const FIELDS_BELOW = ["JSON such as", "for people", "▶ hmac", "▶ envelope", "▶ none", "▶ continue"];
 
 async function fillTheRest(terminal: FakeTerminal): Promise<void> {
