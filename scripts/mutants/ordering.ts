@@ -207,6 +207,13 @@ export const ORDERING: readonly Mutant[] = [
     tests: BY_POSTGRES,
   },
   {
+    name: "a-delivery-that-failed-and-succeeded-holds-its-key",
+    file: POSTGRES,
+    find: "const closed = onceEach(all).filter(",
+    replace: "const closed = all.filter(",
+    tests: BY_POSTGRES,
+  },
+  {
     name: "the-keys-of-a-deleted-endpoint-stay-held",
     file: "src/store/rows/ordering-sql.ts",
     find: " OR e.deleted_at IS NOT NULL)",

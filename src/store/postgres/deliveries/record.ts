@@ -52,17 +52,14 @@ export async function recordAll(
   const left = all.map((one) => (one === null || settled.has(one) ? null : one));
   const ended = [...settled].filter((one) => one.ended.verdict.status !== "pending");
   const isAll = left.every((one) => one === null);
-  if (isAll) for (const one of settled) note(moves, one, "waiting", moveOf(one.ended)!.status);
+  for (const one of settled) note(moves, one, "waiting", moveOf(one.ended)!.status);
   const [recorded] = await Promise.all([
     isAll ? [] : recordEach(tx, pending, times, left, moves),
     addAttempts(tx, [...settled], times, isNew ? "" : UNLESS_THERE),
     pending.change(tx, pendingOfEach(ended, -1)),
     isAll && lines.moveOn(tx, facts, moves, clock.now()),
   ]);
-  if (!isAll && inLine.length > 0) {
-    for (const one of settled) note(moves, one, "waiting", moveOf(one.ended)!.status);
-    await lines.settled(tx, moves, clock.now());
-  }
+  if (!isAll) await lines.settled(tx, moves, clock.now());
   return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
 }
 

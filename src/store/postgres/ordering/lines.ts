@@ -172,9 +172,9 @@ export class Lines {
     return behind;
   }
 
-  /** Deliveries were settled, so others may follow. Their lines must be locked. */
+  /** Deliveries were settled, in this order, so others may follow. Their lines must be locked. */
   async settled(tx: Queries, all: readonly Settled[], now: number): Promise<void> {
-    const closed = all.filter(({ status }) => !isOpen(status));
+    const closed = onceEach(all).filter(({ status }) => !isOpen(status));
     if (closed.length === 0) return;
     const [, facts] = await Promise.all([
       unhold(
@@ -195,8 +195,8 @@ export class Lines {
   }
 
   /**
-   * Does the same as `settled`, with the facts that were read after the deliveries were settled. None of them may have
-   * held its key before.
+   * Does the same as `settled`, with the facts that were read after the deliveries were settled, each of them once. None
+   * of them may have held its key before.
    */
   async moveOn(tx: Queries, facts: Facts, all: readonly Settled[], now: number): Promise<void> {
     const closed = all.filter(({ status }) => !isOpen(status));
@@ -364,6 +364,16 @@ async function unhold(tx: Queries, all: readonly InLine[]): Promise<void> {
 
 function columnsOf(all: readonly InLine[]): unknown[][] {
   return [all.map(({ key }) => key), all.map(({ sequence }) => sequence), all.map(({ event }) => event)];
+}
+
+/** What became of each delivery, from its first change to its last. One that failed may have succeeded after that. */
+function onceEach(all: readonly Settled[]): readonly Settled[] {
+  const each = new Map<string, Settled>();
+  for (const one of all) {
+    const name = `${one.event} ${one.endpoint}`;
+    each.set(name, { ...one, before: each.get(name)?.before ?? one.before });
+  }
+  return [...each.values()];
 }
 
 type LineName = Pick<Newcomer, "endpoint" | "orderingKey">;

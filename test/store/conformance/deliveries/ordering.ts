@@ -183,6 +183,15 @@ export function ordering(openFresh: OpenFresh): void {
       }
     });
 
+    it("holds no key for a delivery that fails and then succeeds in one commit", async () => {
+      const { store, endpoint, second } = await three(openFresh, HOLD);
+      const claim = await onlyDue(store, endpoint);
+      await store.deliveries.record([failed(claim), delivered({ ...claim, number: 2, trigger: "manual" })]);
+      expect(await store.statistics.heldKeys(10)).toEqual([]);
+      expect(released(store)).toEqual([second]);
+      expect(await eventsDue(store, endpoint)).toEqual([second]);
+    });
+
     it("lets the next one be due when the first is cancelled or erased, and nothing else when a later one is", async () => {
       const { store, endpoint, first, second, third } = await three(openFresh);
       await store.events.cancel(null, second, null);
