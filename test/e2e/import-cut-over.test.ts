@@ -1,4 +1,5 @@
 /** A tenant changes over from a Svix server while it publishes, and its receiver gets each event once. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
@@ -8,6 +9,7 @@ import { webhookd } from "../cli/runs.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { serveSvix, svixEndpoint, SVIX_KEY, type SvixEndpoint } from "../harness/svix.ts";
+import { temporaryDirectory } from "../store/stores.ts";
 
 async function scene() {
   const daemon = await TestDaemon.start({ clock: systemClock });
@@ -71,6 +73,27 @@ it("a cut-over holds first, and then sends what the other sender has not begun, 
   ]);
   expect((await cutOver("--stopped", "--yes")).out).toContain("There is nothing to do.\n");
   expect((await run("svix", "--from", svix.url, "--yes")).out).toBe("There is nothing to import.\n");
+});
+
+it("a cut-over takes nothing for sent that a log names from before the events were held", async () => {
+  const { daemon, endpoints, cutOver, publish, received } = await scene();
+  await cutOver("--yes");
+  await publish("both", true);
+  await publish("after", false);
+  const line = (at: number, id: string) =>
+    JSON.stringify({
+      endpoint: endpoints[0]!.id,
+      type: "invoice.paid",
+      at: new Date(at).toISOString(),
+      payload: { id },
+    });
+  const log = join(temporaryDirectory(), "sent.jsonl");
+  // The other sender sent the same as "after" yesterday, and nobody gave it an id.
+  writeFileSync(log, `${line(Date.now() - 86_400_000, "after")}\n${line(Date.now(), "both")}\n`);
+  const done = await cutOver("--stopped", "--log", log, "--yes");
+  expect(done.out).toBe("2 endpoints are enabled; 1 held delivery was left to the other sender.\n");
+  await daemon.daemon.idle();
+  expect(received()).toEqual(["/a after", "/b after", "/b both"]);
 });
 
 it("the way back disables here and shadows again, and a cut-over that was cut short goes on", async () => {

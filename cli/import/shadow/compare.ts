@@ -2,7 +2,7 @@
 import type { Client } from "../../../src/client/client.ts";
 import { type ArgsOf, CLIENT, command, TENANT } from "../../command.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure, usage } from "../../failure.ts";
+import { usage } from "../../failure.ts";
 import type { Io } from "../../io.ts";
 import { note, say, sayJson } from "../../output/print.ts";
 import { Progress } from "../../output/progress.ts";
@@ -10,12 +10,11 @@ import { sayTable } from "../../output/table.ts";
 import { count, grouped } from "../../output/words.ts";
 import { connect } from "../../target.ts";
 import { readDuration, readQuery } from "../../values.ts";
-import { someAtOnce } from "../at-once.ts";
 import { shownUrl } from "../text.ts";
-import { loggedIn } from "./attempt-log.ts";
-import { eventsHere, type Imported, importedFrom, namesOf } from "./here.ts";
-import { type Compared, type Found, type Sent, Sides, type Span } from "./sides.ts";
-import { type Attempts, attemptsOf, ATTEMPTS_FROM, SOURCE } from "./there.ts";
+import { eventsHere, type Imported, importedFrom } from "./here.ts";
+import type { Compared, Found, Sent, Span } from "./sides.ts";
+import { sidesOf, type SidesOf, sidesOfLog } from "./sides-there.ts";
+import { attemptsOf, ATTEMPTS_FROM, SOURCE } from "./there.ts";
 
 const ARGS = {
   source: SOURCE,
@@ -45,15 +44,16 @@ async function run(args: ArgsOf<typeof ARGS>, io: Io): Promise<number> {
   const span = spanOf(args, io.now());
   const slack = readDuration(args.slack, "--slack");
   const wide = { since: span.since - slack, until: span.until + slack };
+  const within = { span, wide, most: MAX_KEPT };
   const attempts = await attemptsOf(args, io);
   const client = connect(args, io);
   const imported = await importedFrom(args.source, args.tenant, client);
   const progress = new Progress(io);
   const compared = new Map<Imported, Compared>();
   try {
-    const logged = args.log === undefined ? null : sidesOfLog(args.log, imported, { span, wide });
+    const logged = args.log === undefined ? null : sidesOfLog(args.log, imported, within);
     for (const [tenant, some] of Map.groupBy(imported, (one) => one.tenant)) {
-      const sides = logged ?? (await sidesOf(attempts!, some, { span, wide }));
+      const sides = logged ?? (await sidesOf(attempts!, some, within));
       await addHere(tenant, sides, wide, client);
       for (const one of some) compared.set(one, sides.get(one.id)!.compared());
       if (compared.size < imported.length) progress.show(`${compared.size} of ${imported.length} endpoints`);
@@ -75,54 +75,6 @@ function spanOf({ since, until, slack }: ArgsOf<typeof ARGS>, now: number): Span
 
 /** Keeps the memory bounded: each kept event takes some hundred bytes. */
 const MAX_KEPT = 500_000;
-
-interface Spans {
-  readonly span: Span;
-  /** The span with the slack on both ends. */
-  readonly wide: Span;
-}
-
-type SidesOf = ReadonlyMap<string, Sides>;
-
-class TooMany extends Failure {
-  constructor() {
-    super(
-      "refused",
-      `there are more events than the ${grouped(MAX_KEPT)} that can be compared at a time`,
-      "Compare a shorter span.",
-    );
-  }
-}
-
-function sidesOfLog(file: string, imported: readonly Imported[], { span, wide }: Spans): SidesOf {
-  const sides = new Map(imported.map(({ id }) => [id, new Sides(span)]));
-  const byName = namesOf(imported);
-  const seen = new Set<string>();
-  for (const { endpoint, ...sent } of loggedIn(file)) {
-    const id = byName.get(endpoint);
-    if (id === undefined || sent.at < wide.since || sent.at > wide.until) continue;
-    // Each attempt of an event has a line.
-    const { size } = seen;
-    if (seen.add(`${id} ${sent.event}`).size === size) continue;
-    if (size >= MAX_KEPT) throw new TooMany();
-    sides.get(id)!.there(sent);
-  }
-  return sides;
-}
-
-const AT_ONCE = 4;
-
-async function sidesOf(attempts: Attempts, some: readonly Imported[], { span, wide }: Spans): Promise<SidesOf> {
-  const sides = new Map(some.map(({ id }) => [id, new Sides(span)]));
-  let kept = 0;
-  await someAtOnce(some, AT_ONCE, async ({ id, there, tenant }) => {
-    for await (const sent of attempts({ id: there, tenant }, wide)) {
-      if (++kept > MAX_KEPT) throw new TooMany();
-      sides.get(id)!.there(sent);
-    }
-  });
-  return sides;
-}
 
 async function addHere(tenant: string, sides: SidesOf, wide: Span, client: Client): Promise<void> {
   for await (const { endpoints, ...sent } of eventsHere(tenant, wide, client))

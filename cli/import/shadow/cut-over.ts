@@ -19,9 +19,8 @@ import { connect } from "../../target.ts";
 import { someAtOnce } from "../at-once.ts";
 import { MARK, markOf } from "../comparison.ts";
 import { ENABLED } from "../registration.ts";
-import { loggedIn } from "./attempt-log.ts";
-import { eventsHere, type Imported, importedFrom, namesOf } from "./here.ts";
-import { type Sent, Sides } from "./sides.ts";
+import { eventsHere, type Imported, importedFrom } from "./here.ts";
+import { sidesOf, sidesOfLog } from "./sides-there.ts";
 import { type Attempts, attemptsOf, ATTEMPTS_FROM, SOURCE } from "./there.ts";
 
 const ARGS = {
@@ -153,30 +152,16 @@ async function begunThere(
   if (first === Number.POSITIVE_INFINITY) return new Map();
   if (attempts !== null) await io.sleep(SETTLES_MS);
   const span = { since: first - SLACK_MS, until: io.now() + SLACK_MS };
-  const sides = new Map(work.map(({ id }) => [id, new Sides(span)]));
-  if (attempts === null) addLogged(args.log!, work, sides);
-  else
-    await someAtOnce(work, AT_ONCE, async ({ id, there, tenant }) => {
-      for await (const sent of attempts({ id: there, tenant }, span)) sides.get(id)!.there(sent);
-    });
-  const begun = new Map<string, string[]>();
+  // A limit would leave the tenant in the middle, and what is held is in memory already.
+  const within = { span, wide: span, most: Number.POSITIVE_INFINITY };
+  const sides = attempts === null ? sidesOfLog(args.log!, work, within) : await sidesOf(attempts, work, within);
+  const begun = new Map(work.map(({ id }) => [id, [] as string[]]));
   for await (const { endpoints, ...sent } of eventsHere(args.tenant, span, client))
     for (const id of endpoints) {
       const isBoth = sides.get(id)?.here(sent) ?? null;
-      if (isBoth !== null && held.get(id)?.has(sent.event)) begun.set(id, [...(begun.get(id) ?? []), sent.event]);
+      if (isBoth !== null && held.get(id)?.has(sent.event)) begun.get(id)!.push(sent.event);
     }
   return begun;
-}
-
-function addLogged(file: string, work: readonly Imported[], sides: ReadonlyMap<string, Sides>): void {
-  const names = namesOf(work);
-  const seen = new Set<string>();
-  for (const { endpoint, ...sent } of loggedIn(file)) {
-    const id = names.get(endpoint);
-    if (id === undefined || seen.has(`${id} ${sent.event}`)) continue;
-    seen.add(`${id} ${sent.event}`);
-    sides.get(id)!.there(sent satisfies Sent);
-  }
 }
 
 interface Staged extends Imported {
