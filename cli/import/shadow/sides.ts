@@ -66,6 +66,8 @@ export class Sides {
   /** The events there that have no partner yet, by each name that a partner may know. */
   readonly #byId = new Map<string, Set<Sent>>();
   readonly #byPayload = new Map<string, Set<Sent>>();
+  /** Those without a publisher's id among them: only these may be the partner of an event with one. */
+  readonly #unnamed = new Map<string, Set<Sent>>();
   readonly #open = new Set<Sent>();
   #both = 0;
   readonly #onlyHere = new Finds();
@@ -75,15 +77,12 @@ export class Sides {
     this.#span = span;
   }
 
-  /** The number of events that are kept. */
-  get size(): number {
-    return this.#open.size;
-  }
-
   there(sent: Sent): void {
     this.#open.add(sent);
     if (sent.publisherId !== null) into(this.#byId, sent.publisherId, sent);
-    if (sent.payload !== null) into(this.#byPayload, `${sent.payload} ${sent.type}`, sent);
+    if (sent.payload === null) return;
+    into(this.#byPayload, contentOf(sent), sent);
+    if (sent.publisherId === null) into(this.#unnamed, contentOf(sent), sent);
   }
 
   /** Returns the same event there, or null if there is none. */
@@ -116,15 +115,17 @@ export class Sides {
     // A publisher may use an id twice, so one with the same payload goes first.
     if (named !== undefined) return [...named].find((one) => isSame(one, sent)) ?? [...named][0]!;
     if (sent.payload === null) return null;
-    for (const one of this.#byPayload.get(`${sent.payload} ${sent.type}`) ?? [])
-      if (one.publisherId === null || sent.publisherId === null) return one;
-    return null;
+    const alike = sent.publisherId === null ? this.#byPayload : this.#unnamed;
+    const [first = null] = alike.get(contentOf(sent)) ?? [];
+    return first;
   }
 
   #take(sent: Sent): void {
     this.#open.delete(sent);
     if (sent.publisherId !== null) outOf(this.#byId, sent.publisherId, sent);
-    if (sent.payload !== null) outOf(this.#byPayload, `${sent.payload} ${sent.type}`, sent);
+    if (sent.payload === null) return;
+    outOf(this.#byPayload, contentOf(sent), sent);
+    if (sent.publisherId === null) outOf(this.#unnamed, contentOf(sent), sent);
   }
 
   /** Outside of the span, an event is only there so that its partner within finds it. */
@@ -136,6 +137,10 @@ export class Sides {
 function isSame(there: Sent, here: Sent): boolean {
   const isKnown = there.payload !== null && here.payload !== null;
   return there.type === here.type && (!isKnown || there.payload === here.payload);
+}
+
+function contentOf({ payload, type }: Sent): string {
+  return `${payload} ${type}`;
 }
 
 function into(map: Map<string, Set<Sent>>, key: string, sent: Sent): void {
