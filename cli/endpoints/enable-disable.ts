@@ -49,6 +49,13 @@ export const endpointsEnable = command({
       const look = `webhookd replay --missing --endpoint ${id} --since 24h --dry-run`;
       note(io, `Events that came while it was disabled were skipped. To see how many: ${look}`);
     }
+    if (!args.json && !enabled && whenDisabled === "shadow") {
+      note(io, "Events that came while it was disabled were shadowed, and are never sent.");
+      note(
+        io,
+        `If it is disabled again, so are its next ones. To hold them: webhookd endpoints update ${id} --when-disabled hold`,
+      );
+    }
     return EXIT.ok;
   },
 });

@@ -242,6 +242,10 @@ describe("an endpoint that was disabled with --skip", () => {
     expect(enabled.err).toBe(
       `Events that came while it was disabled were skipped. To see how many: webhookd replay --missing --endpoint ${id} --since 24h --dry-run\n`,
     );
+    const shadowing = { ...skipping, when_disabled: "shadow" };
+    expect((await endpoints(["enable", id], { answers: { getEndpoint: shadowing } })).err).toBe(
+      `Events that came while it was disabled were shadowed, and are never sent.\nIf it is disabled again, so are its next ones. To hold them: webhookd endpoints update ${id} --when-disabled hold\n`,
+    );
     const held = { ...skipping, when_disabled: "hold" };
     expect((await endpoints(["enable", id], { answers: { getEndpoint: held } })).err).toBe("");
   });

@@ -76,8 +76,14 @@ describe("a disabled endpoint", () => {
     const stats = (await daemon.request("GET", `${PATH}/stats`)).body;
     expect(JSON.stringify(stats)).not.toContain("shadow");
     expect(stats).toMatchObject({ deliveries: { delivered: 1 } });
-    const replayed = await daemon.request("POST", `${PATH}/events/${events[0]}/retry`, { force: true });
-    expect(replayed.status).toBe(409);
+    for (const force of [false, true]) {
+      const replayed = await daemon.request("POST", `${PATH}/events/${events[0]}/retry`, { force });
+      const detail = "the selected deliveries were shadowed or cancelled, so nothing is sent for them";
+      expect(replayed).toMatchObject({ status: 409, body: { code: "event_not_failed", detail } });
+    }
+    const attempt = await daemon.request("POST", `${PATH}/deliveries/${listed.body.data[0].id}/attempt`);
+    expect(attempt).toMatchObject({ status: 409, body: { code: "delivery_settled" } });
+    expect(attempt.body.detail).toContain("it was delivered, cancelled or shadowed, so there is nothing to attempt");
   });
 
   it("with `held: cancel` gets none of it, and all that comes later", async () => {

@@ -253,7 +253,7 @@ function refusal(result: Exclude<AttemptRequest["result"], "requested">): Webhoo
     case "settled":
       return new WebhookdError(
         "delivery_settled",
-        "it was delivered or cancelled, so there is nothing to attempt; to send a delivered one again, replay its event with force",
+        "it was delivered, cancelled or shadowed, so there is nothing to attempt; to send a delivered one again, replay its event with force",
       );
     case "behind":
       return new WebhookdError(

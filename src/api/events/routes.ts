@@ -166,9 +166,11 @@ function notFailed(
       ? "no endpoint had chosen its type when it was published: it has no deliveries to replay"
       : selected.every(({ status }) => status === "cancelled")
         ? "the selected deliveries were cancelled, and what is cancelled is never sent again"
-        : force
-          ? "none of the selected deliveries has ended: only those that failed or were delivered can be replayed"
-          : "none of the selected deliveries has failed; use force to replay delivered ones too";
+        : selected.every(({ status }) => status === "shadowed" || status === "cancelled")
+          ? "the selected deliveries were shadowed or cancelled, so nothing is sent for them"
+          : force
+            ? "none of the selected deliveries has ended: only those that failed or were delivered can be replayed"
+            : "none of the selected deliveries has failed; use force to replay delivered ones too";
   return new WebhookdError("event_not_failed", detail);
 }
 

@@ -194,7 +194,7 @@ const DETAILS: Record<ErrorCode, string> = {
   delivery_behind:
     "another event with its ordering key goes first; attempt, replay or cancel that one, which `why` names",
   delivery_settled:
-    "it was delivered or cancelled, so there is nothing to attempt; to send a delivered one again, replay its event with force",
+    "it was delivered, cancelled or shadowed, so there is nothing to attempt; to send a delivered one again, replay its event with force",
   endpoint_disabled: "all its failed deliveries go to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
   endpoint_damaged: "its signing secret cannot be unsealed; give it a new one with overlap_seconds 0",
   endpoint_limit:

@@ -155,8 +155,8 @@ const atOnce: InPieces = (pieces) => {
 };
 
 /**
- * Counts each tenant's new deliveries that are pending, for its limit. A test does not count: it is a single delivery, and somebody is
- * waiting for it.
+ * Counts each tenant's new deliveries that are pending, for its limit. A test does not count: it is a single delivery,
+ * and somebody is waiting for it.
  */
 export function countByTenant(
   drafts: readonly EventDraft[],

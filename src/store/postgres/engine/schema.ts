@@ -6,7 +6,7 @@
  *
  * Numbers stand for words as in the SQLite store, so that an id is the same in both. An event's key contains the
  * instant, the node and a counter. A delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled,
- * 5 shadowed. An * endpoint belongs to a `slot`, and so to a node. Instants are epoch milliseconds.
+ * 5 shadowed. An endpoint belongs to a `slot`, and so to a node. Instants are epoch milliseconds.
  */
 import type { Queries } from "./database.ts";
 

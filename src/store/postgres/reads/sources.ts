@@ -1,6 +1,6 @@
 /**
- * Finds deliveries of a list that were not delivered in indexes that contain nothing else, in the order of events for each
- * endpoint. None of these indexes contains a plain success.
+ * Finds deliveries of a list that were not delivered in indexes that contain nothing else, in the order of events for
+ * each endpoint. None of these indexes contains a plain success.
  */
 import type { DeliveryQuery, EventQuery } from "../../store.ts";
 import type { Values } from "../engine/page.ts";

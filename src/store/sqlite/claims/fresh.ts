@@ -6,9 +6,9 @@
  * A delivery that stays fresh for much longer than others would hold the mark back, so it is written as waiting. This
  * is allowed at any time: memory still has the delivery, and a read finds it there.
  *
- * Nor does any index show which deliveries above the mark are settled, which means delivered at once or cancelled. Each
- * commit records those that it settled in a row of another table, so that they do not look pending if a page of
- * deliveries is lost.
+ * Nor does any index show which deliveries above the mark are settled, which means delivered at once, cancelled or
+ * shadowed. Each commit records those that it settled in a row of another table, so that they do not look pending if a
+ * page of deliveries is lost.
  *
  * When the clock is set, the due times of waiting deliveries move with it, and those of fresh ones do not. So a
  * delivery that turns from fresh to waiting is due by the clock at that moment: with its old due time, setting the
@@ -93,8 +93,8 @@ export class FreshMark {
   }
 
   /**
-   * Records that this delivery was delivered at once, cancelled or shadowed, which otherwise only its own row shows. Call it
-   * inside a transaction.
+   * Records that this delivery was delivered at once, cancelled or shadowed, which otherwise only its own row shows. Call
+   * it inside a transaction.
    */
   settled(event: number, endpoint: number): void {
     if (event < (this.#mark ??= this.#from.get()!)) return;

@@ -3,10 +3,9 @@
  * what the new version needs, and removes nothing that the previous version reads. A later step removes it.
  *
  * Keys are integers: a public id contains its key, but outsiders cannot read it (`codes.ts`). A delivery's `status` is
- * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled, 5 shadowed. A partial index contains only waiting
- * deliveries, so its size follows the backlog and not the history. A due time of 2^52 and more says that a delivery
- * waits behind another (`BEHIND` in `codes.ts`). Fresh deliveries lie above a mark (`fresh_from` in
- * `meta`).
+ * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled, 5 shadowed. A partial index contains
+ * only waiting deliveries, so its size follows the backlog and not the history. A due time of 2^52 and more says that a
+ * delivery waits behind another (`BEHIND` in `codes.ts`). Fresh deliveries lie above a mark (`fresh_from` in `meta`).
  */
 
 /** The bytes "whkd" distinguish our file from any other SQLite database. */
