@@ -10,10 +10,17 @@ export const EDGES: readonly Mutant[] = [
     tests: ["test/e2e/import-cut-over.test.ts"],
   },
   {
+    name: "a-log-from-before-the-hold-cancels-what-nobody-sent",
+    file: "cli/import/shadow/sides-there.ts",
+    find: "id === undefined || sent.at < wide.since || sent.at > wide.until",
+    replace: "id === undefined",
+    tests: ["test/e2e/import-cut-over.test.ts"],
+  },
+  {
     name: "events-of-different-publishers-ids-are-the-same",
     file: "cli/import/shadow/sides.ts",
-    find: "if (one.publisherId === null || sent.publisherId === null) return one;",
-    replace: "return one;",
+    find: "sent.publisherId === null ? this.#byPayload : this.#unnamed;",
+    replace: "this.#byPayload;",
     tests: ["test/cli/import/sides.test.ts"],
   },
   {

@@ -66,7 +66,7 @@ export class Sides {
   /** The events there that have no partner yet, by each name that a partner may know. */
   readonly #byId = new Map<string, Set<Sent>>();
   readonly #byPayload = new Map<string, Set<Sent>>();
-  /** Those without a publisher's id among them: only these may be the partner of an event with one. */
+  /** The same without those that have a publisher's id. An event with an id of its own finds its partner here. */
   readonly #unnamed = new Map<string, Set<Sent>>();
   readonly #open = new Set<Sent>();
   #both = 0;

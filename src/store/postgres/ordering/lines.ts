@@ -366,7 +366,10 @@ function columnsOf(all: readonly InLine[]): unknown[][] {
   return [all.map(({ key }) => key), all.map(({ sequence }) => sequence), all.map(({ event }) => event)];
 }
 
-/** What became of each delivery, from its first change to its last. One that failed may have succeeded after that. */
+/**
+ * Returns one change for each delivery, from its first status to its last. One that failed may have succeeded after
+ * that, and then it holds nothing.
+ */
 function onceEach(all: readonly Settled[]): readonly Settled[] {
   const each = new Map<string, Settled>();
   for (const one of all) {
