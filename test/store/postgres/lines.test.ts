@@ -5,6 +5,7 @@ import type { JobAction } from "../../../src/domain/deliveries/job.ts";
 import type { NewEndpoint } from "../../../src/domain/endpoints/endpoint.ts";
 import { newId } from "../../../src/domain/id.ts";
 import type { Database } from "../../../src/store/postgres/engine/database.ts";
+import { BY_KEYS } from "../../../src/store/postgres/engine/prepared.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
@@ -204,6 +205,27 @@ describe.skipIf(server === null)("the locks of order by key", () => {
     await freeWhileWaiting(url, lineOf("a"), "SELECT 1 FROM event", whileWaiting);
     // The server has the next question when it gets the lock.
     expect(asked.some((sql) => sql.includes("held_sequence"))).toBe(true);
+  });
+
+  it("are found one by one by a publish, also with a plan that was made for a single key", async () => {
+    const sent: string[] = [];
+    const { store, url } = await open((database) => {
+      const transaction = database.transaction.bind(database);
+      database.transaction = (work, mark) =>
+        transaction((tx) => work({ ...tx, rows: (sql, values) => (sent.push(sql), tx.rows(sql, values)) }), mark);
+    });
+    await addEndpoint(store, BY_KEY);
+    await publish(store, "a");
+    const sql = sent.find((one) => one.includes("held_sequence"))!;
+    const plan = await withClient(url, async (client) => {
+      await client.query("ANALYZE");
+      const settings = { ...BY_KEYS, plan_cache_mode: "force_generic_plan" };
+      for (const [name, value] of Object.entries(settings)) await client.query(`SET ${name} = ${value}`);
+      await client.query(`PREPARE lines AS ${sql}`);
+      const { rows } = await client.query<{ "QUERY PLAN": string }>("EXPLAIN EXECUTE lines ('{1}', '{a}')");
+      return rows.map((row) => row["QUERY PLAN"]).join("\n");
+    });
+    expect(plan).toMatch(/on ordering_key o.*\n *Index Cond: \(\(endpoint = n\.endpoint\) AND \(key = n\.key\)\)/);
   });
 
   it("let no key be held by a failure that one node records while another deletes the endpoint", async () => {

@@ -66,11 +66,11 @@ interface LineRow {
 /** The facts about some lines, by their numbers. */
 export type Facts = ReadonlyMap<number, LineRow>;
 
-const SOME_LINES = `
+const linesOf = (keys: string) => `
   SELECT k.num, k.endpoint, p.id, p.enabled, p.cancel_to, f.event, f.sequence, f.due_at, e.random,
     h.sequence AS held_sequence, h.event AS held_event,
     p.ordering, p.after_failure, p.deleted_at IS NOT NULL AS deleted
-  FROM ordering_key k JOIN endpoint p ON p.number = k.endpoint
+  FROM ${keys} k JOIN endpoint p ON p.number = k.endpoint
   LEFT JOIN LATERAL (
     SELECT d.event, d.sequence, d.due_at FROM delivery d
     WHERE d.ordering_key = k.num AND d.status <= ${WAITING} ORDER BY d.sequence, d.event LIMIT 1) f ON true
@@ -78,9 +78,11 @@ const SOME_LINES = `
   LEFT JOIN LATERAL (
     SELECT o.sequence, o.event FROM held_key o WHERE o.ordering_key = k.num ORDER BY o.sequence, o.event LIMIT 1) h
     ON true`;
-const LINES = `${SOME_LINES} WHERE k.num = ANY($1::bigint[])`;
-const LINES_OF_KEYS = `${SOME_LINES} JOIN unnest($1::integer[], $2::text[]) AS n (endpoint, key)
-  ON k.endpoint = n.endpoint AND k.key = n.key`;
+const LINES = `${linesOf("ordering_key")} WHERE k.num = ANY($1::bigint[])`;
+/** OFFSET keeps the look-up from becoming a join. A plan made for few keys would begin with all of them. */
+const LINES_OF_KEYS = linesOf(`unnest($1::integer[], $2::text[]) AS n (endpoint, key)
+  CROSS JOIN LATERAL (
+    SELECT o.num, o.endpoint FROM ordering_key o WHERE o.endpoint = n.endpoint AND o.key = n.key OFFSET 0)`);
 
 type Moved = { readonly released: Waiting[]; readonly overtaken: EventDelivery[] };
 
