@@ -19,7 +19,11 @@ export type SidesOf = ReadonlyMap<string, Sides>;
 
 class TooMany extends Failure {
   constructor(most: number) {
-    super("refused", `there are more than ${grouped(most)} events to compare at a time`, "Compare a shorter span.");
+    super(
+      "refused",
+      `there are more events than the ${grouped(most)} that can be compared at a time`,
+      "Compare a shorter span.",
+    );
   }
 }
 
