@@ -21,7 +21,8 @@ export function hasDots(path: string): boolean {
 
 /**
  * Throws `misdirected` for a host name that is not ours, because DNS rebinding makes a page's own name resolve to
- * 127.0.0.1. A loopback bind knows its names; for any other, only `allowed_hosts` can list them. If a chain of proxies
+ * 127.0.0.1. A loopback bind knows its names; for any other, only `allowed_hosts` can list them. Addresses need not be
+ * listed: nobody can rebind one, and it is all that the probes of a cluster and Prometheus name. If a chain of proxies
  * gives several names, each must be ours, since nothing says which proxy added which.
  */
 export function hostCheck(
@@ -46,6 +47,7 @@ export function hostCheck(
     // A load balancer that speaks HTTP/1.0 sends no Host. Browsers, which this check is about, always send one.
     if (open && forwarded === null && authority === null && req.httpVersion === "1.0") return;
     if (forwarded === null ? isOurs(authority ?? "") : forwarded.every(isOurs)) return;
+    if (forwarded === null && authority !== null && !loopback && isAddress(authority)) return;
     throw new WebhookdError("misdirected", "this host name is not served here; see [server] allowed_hosts");
   };
 }
@@ -69,6 +71,12 @@ export function originOf(
 
 function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : lower(host);
+}
+
+/** True for an address as `Host` has it: with or without a port, and IPv6 in brackets. */
+function isAddress(authority: string): boolean {
+  const host = authority.replace(/:\d+$/, "");
+  return host.startsWith("[") ? isIP(host.slice(1, -1)) === 6 : isIP(host) === 4;
 }
 
 function lower(text: string): string {

@@ -86,3 +86,40 @@ describe("behind a trusted proxy", () => {
     expect(await ask("localhost", "evil.example")).toBe(200);
   });
 });
+
+describe("an address of every interface", () => {
+  const serve = (listen: string) =>
+    ApiServer.start(new FakeStore().asStore(), {
+      config: aConfig({
+        SERVER_LISTEN: listen,
+        SERVER_BEHIND_PROXY: "true",
+        SERVER_ALLOWED_HOSTS: "hooks.example",
+        SERVER_TRUSTED_PROXIES: "127.0.0.0/8",
+      }),
+    });
+
+  // What probes of Kubernetes, Prometheus and load balancers send: the address of the pod.
+  it.each([
+    ["10.42.0.17:8420", 200],
+    ["10.42.0.17", 200],
+    ["[fd00::17]:8420", 200],
+    ["hooks.example", 200],
+    ["evil.example", 421],
+    ["10.42.0.17.evil.example", 421],
+    ["[fd00::17.evil.example]", 400],
+  ])("with allowed_hosts answers to %s with %i", async (host, status) => {
+    const api = await serve("0.0.0.0:8420");
+    expect((await api.get("/healthz", { headers: { host } })).status).toBe(status);
+  });
+
+  it("believes no proxy that names an address", async () => {
+    const api = await serve("0.0.0.0:8420");
+    const headers = { host: "hooks.example", "x-forwarded-host": "10.42.0.17" };
+    expect((await api.get("/healthz", { headers })).status).toBe(421);
+  });
+
+  it("answers to more than one of loopback, which knows its own", async () => {
+    const api = await serve("127.0.0.1:8420");
+    expect((await api.get("/healthz", { headers: { host: "10.42.0.17:8420" } })).status).toBe(421);
+  });
+});
