@@ -62,6 +62,7 @@ interface Compose {
   readonly services: Readonly<Record<string, Service>>;
   readonly secrets?: object;
   readonly volumes?: object;
+  readonly networks?: Readonly<Record<string, { readonly ipam?: { readonly config: readonly [{ subnet: string }] } }>>;
 }
 interface Service {
   readonly "<<"?: Service;
@@ -69,6 +70,7 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly networks?: readonly string[];
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly stop_grace_period?: string;
@@ -114,6 +116,15 @@ it("Caddy sends requests to every node, and asks the route that says whether eve
   expect(nodes).toHaveLength(2);
   expect(caddy).toContain(`reverse_proxy ${nodes.map((name) => `${name}:8420`).join(" ")} {`);
   expect(caddy).toContain("health_uri /readyz\n");
+});
+
+it("Caddy reaches the nodes only from the addresses whose X-Forwarded-For they believe", () => {
+  const { services, networks } = composeOf("compose/nodes.yaml");
+  const { networks: own = [], environment } = services["node-1"]!;
+  const shared = own.filter((name) => services["caddy"]!.networks!.includes(name));
+  expect(shared.map((name) => networks![name]!.ipam?.config[0].subnet)).toEqual([
+    environment!["WEBHOOKD_SERVER_TRUSTED_PROXIES"],
+  ]);
 });
 
 /** The image sets these variables. */
