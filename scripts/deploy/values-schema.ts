@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { holdsSecret, nameOf, SETTINGS, type Setting, type SettingName } from "../../src/config/schema.ts";
+import { NODES } from "../../src/store/postgres/engine/engine.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -17,12 +18,17 @@ export const SET_BY_CHART: readonly SettingName[] = [
   "data.secret_key_file",
 ];
 
-const REFERENCE: Schema = {
+const OF_SECRET: Schema = {
   type: "object",
   properties: { name: { type: "string" }, key: { type: "string" } },
   additionalProperties: false,
-  dependencies: { name: ["key"], key: ["name"] },
 };
+const REFERENCE: Schema = { ...OF_SECRET, required: ["name", "key"] };
+/** Empty by default. */
+const MAYBE_REFERENCE: Schema = { ...OF_SECRET, dependencies: { name: ["key"], key: ["name"] } };
+
+/** A rollout starts one pod more before it stops another one. */
+const SURGE = 1;
 
 /** Values of Kubernetes, which it checks itself. */
 const ITS_OWN: readonly string[] = [
@@ -44,12 +50,12 @@ export function valuesSchema(): Schema {
     ...own,
     properties: {
       ...own.properties,
-      nodes: { type: "integer", minimum: 1, maximum: 16 },
+      nodes: { type: "integer", minimum: 1, maximum: NODES - SURGE },
       settings: settingsSchema(),
       secrets: object(Object.fromEntries(SETTINGS.filter(holdsSecret).map((setting) => [nameOf(setting), REFERENCE]))),
-      secretKey: REFERENCE,
+      secretKey: MAYBE_REFERENCE,
       hosts: { type: "array", items: { type: "string" } },
-      serviceMonitor: object({ enabled: { type: "boolean" }, interval: { type: "string" }, key: REFERENCE }),
+      serviceMonitor: object({ enabled: { type: "boolean" }, interval: { type: "string" }, key: MAYBE_REFERENCE }),
       // Charts that contain this one pass these on.
       global: { type: "object" },
     },

@@ -38,7 +38,7 @@ const NODES = { nodes: 2, secrets: STORE, secretKey: { name: "hooks", key: "secr
 const VALUES: Readonly<Record<string, object>> = {
   defaults: {},
   nodes: NODES,
-  "sixteen nodes": { ...NODES, nodes: 16 },
+  "fifteen nodes": { ...NODES, nodes: 15 },
   "one node with PostgreSQL": { secrets: STORE },
   "alerts by secrets": {
     secrets: { "alerts.slack_url": { name: "hooks", key: "chat" }, "alerts.secret": { name: "hooks", key: "signs" } },
@@ -126,7 +126,8 @@ describe.skipIf(!hasHelm)("the chart", () => {
   it.for([
     ["a misspelt setting", { settings: { retry: { timeot: "5s" } } }, "timeot"],
     ["a secret among the settings", { settings: { data: { store: "postgres://a:b@c/d" } } }, "store"],
-    ["more nodes than share a store", { ...NODES, nodes: 17 }, "nodes"],
+    ["so many nodes that a rollout has no room", { ...NODES, nodes: 16 }, "nodes"],
+    ["an empty reference to a secret", { secrets: { "data.store": {} } }, "name"],
     ["nodes without PostgreSQL", { nodes: 2 }, "Several nodes share PostgreSQL"],
     ["nodes without a secret.key", { nodes: 2, secrets: STORE }, "need the same secret.key"],
     ["a secret without its key", { secrets: { "data.store": { name: "hooks" } } }, "key"],

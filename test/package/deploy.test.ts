@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { withoutSecrets } from "../../src/config/inputs.ts";
 import { DEFAULTS, nameOf, SETTINGS, writeSetting } from "../../src/config/schema.ts";
+import { NODES } from "../../src/store/postgres/engine/engine.ts";
 import { AddressPolicy } from "../../src/domain/network/address.ts";
 import { SET_BY_CHART, valuesSchema } from "../../scripts/deploy/values-schema.ts";
 import { inputs } from "../config/inputs.ts";
@@ -36,6 +37,12 @@ describe("the chart", () => {
     const port = SETTINGS.find((setting) => nameOf(setting) === "egress.ports")!;
     const ports = JSON.parse(writeSetting(port, DEFAULTS["egress.ports"])) as string[];
     expect(template).toContain(`(list ${ports.map((one) => `"${one}"`).join(" ")})`);
+  });
+
+  it("leaves room for the pod that a rollout starts first", () => {
+    const { properties } = valuesSchema() as { properties: { nodes: { maximum: number } } };
+    const surge = Number(/maxSurge: (\d+)/.exec(read("chart/templates/workload.yaml"))![1]);
+    expect(properties.nodes.maximum + surge).toBe(NODES);
   });
 
   it("gives a pod the time that a stop takes", () => {
