@@ -59,6 +59,7 @@ const VALUES: Readonly<Record<string, object>> = {
       moreEgress: [{ to: [{ podSelector: {} }], ports: [{ port: 5432 }] }],
     },
   },
+  "no IPv6": { settings: { egress: { deny_cidrs: ["::/0", "8.8.0.0/16"] } } },
   "any port": { settings: { egress: { ports: ["any"] } } },
   "a service monitor": { serviceMonitor: { enabled: true, interval: "15s", key: { name: "hooks", key: "metrics" } } },
   "many settings": {
@@ -114,6 +115,9 @@ describe.skipIf(!hasHelm)("the chart", () => {
       expect(config).toMatchObject({ retry: { timeout: 5000, delays: [1000, 120_000] }, server: { rateLimit: 50 } });
       expect([config.limits.maxPendingPerTenant, config.tenants.get("acme")?.weight]).toEqual([1_000_000, 2]);
     }
+    // Kubernetes refuses an exception that is the whole network.
+    for (const [, cidr, except] of text.matchAll(/cidr: (\S+)\n\s+except:\n((?:\s+- \S+\n)+)/g))
+      expect(except!.replaceAll(/[\s"]+-?/g, " ").split(" ")).not.toContain(cidr);
     if (!hasValidate) return;
     const file = join(aDirectory(), "manifests.yaml");
     writeFileSync(file, text);

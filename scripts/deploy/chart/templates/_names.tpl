@@ -3,10 +3,10 @@
 {{- end }}
 {{- define "webhookd.selector" -}}
 app.kubernetes.io/name: webhookd
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 {{- define "webhookd.match" -}}
-{ matchLabels: { app.kubernetes.io/name: webhookd, app.kubernetes.io/instance: {{ .Release.Name }} } }
+{ matchLabels: { app.kubernetes.io/name: webhookd, app.kubernetes.io/instance: {{ .Release.Name | quote }} } }
 {{- end }}
 {{- define "webhookd.labels" -}}
 {{ include "webhookd.selector" . }}
