@@ -22,7 +22,7 @@ const SHOWN = `(() => {
   const all = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   for (let node = all.nextNode(); node !== null; node = all.nextNode()) {
     const element = node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
-    if (element.closest("[lang=en], pre, code")) continue;
+    if (element.closest("body [lang=en], pre, code")) continue;
     if (node === element) for (const name of ["aria-label", "title", "placeholder", "alt"]) found.push(node.getAttribute(name));
     else found.push(node.textContent);
   }
