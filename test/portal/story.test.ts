@@ -222,11 +222,11 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await page.getByRole("tab", { name: "Deliveries" }).click();
     await page.getByText("Is an event missing here?").click();
     for (const name of [id, "order-9"]) {
-      await page.getByLabel("Its id, or the publisher’s id for it").fill(name);
+      await page.getByLabel("Its id, or the publisher's id for it").fill(name);
       await button("Why did it not arrive?").click();
       await page.getByText("the endpoint had not chosen goal.achieved; it had chosen budget.exceeded.").waitFor();
     }
-    await page.getByLabel("Its id, or the publisher’s id for it").fill("order-10");
+    await page.getByLabel("Its id, or the publisher's id for it").fill("order-10");
     await button("Why did it not arrive?").click();
     await page.getByText("There is no such event").waitFor();
   });
