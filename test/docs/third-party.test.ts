@@ -35,6 +35,7 @@ const TARGET = partly<Target>({
   privateKeys: [PRIVATE],
   format: "envelope",
   traceContext: false,
+  auth: null,
   signatures: ["hmac", "ed25519"],
   headers: {},
 });
