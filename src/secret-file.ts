@@ -5,7 +5,9 @@ import { NotUtf8, utf8Of } from "./domain/utf8.ts";
 /** No secret is longer. The file may be another one by mistake, such as a database. */
 export const MAX_SECRET = 64 * 1024;
 
-/** `refused` continues the file's name, without a space. `isOpen` is true if every user of the host can read the file. */
+/**
+ * `refused` continues the file's name, without a space. `isOpen` is true if every user of the host can read the file.
+ */
 export type ReadSecret = { readonly text: string; readonly isOpen: boolean } | { readonly refused: string };
 
 export function judgeSecret(bytes: Uint8Array): { readonly text: string } | { readonly refused: string } {

@@ -32,7 +32,10 @@ export async function* endpointFindings({ client, config, only, now }: Patient):
   if (more) yield warn("endpoints", `only ${MAX_HOSTS} hosts were checked`, "webhookd doctor --endpoint ep_…");
 }
 
-/** Groups endpoints by host. A host is probed once, or once for each tenant that has its own networks, and for each set of own authorities. */
+/**
+ * Groups endpoints by host. A host is probed once, or once for each tenant that has its own networks, and for each set
+ * of own authorities.
+ */
 async function hostsOf(client: Client, { egress }: Config, only: string | undefined) {
   const hosts = new Map<string, Endpoint[]>();
   const apart = new Set(egress.tenants.flatMap(({ names }) => names));

@@ -24,8 +24,8 @@ const AUTH_NOTES = {
 } as const;
 
 /**
- * The script is pure ASCII, so that nothing in it can control the terminal that shows it, and everything that the daemon
- * said is quoted. It signs when it runs, with a secret from a variable, so that no text contains the secret.
+ * The script is pure ASCII, so that nothing in it can control the terminal that shows it, and everything that the
+ * daemon said is quoted. It signs when it runs, with a secret from a variable, so that no text contains the secret.
  */
 export function curlScript({ event, endpoint, url, sent, headers, auth }: Sent): string {
   requirePlain(event, endpoint, sent.contentType, ...sent.headers.flat(), ...headers);

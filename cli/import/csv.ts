@@ -69,8 +69,8 @@ export function rowsIn<C extends string>(text: string, name: string, { required,
 type Cells = Row<Column>["cells"];
 
 /**
- * Without an id, its uid or its host and path tell it from the others of its tenant. The rest of a URL may be secret, and
- * an id is shown.
+ * Without an id, its uid or its host and path tell it from the others of its tenant. The rest of a URL may be secret,
+ * and an id is shown.
  */
 function endpointOf(cells: Cells, line: number): DescribedEndpoint {
   const given = (column: Column) => cells[column]?.trim() ?? "";
@@ -165,8 +165,8 @@ function linesOf(text: string, name: string): Line[] {
 }
 
 /**
- * Reads the cell that begins there: plain, or in quotes, in which two stand for one. Null if no quote ends it. A regular
- * expression for all of it would run out of stack in a long cell.
+ * Reads the cell that begins there: plain, or in quotes, in which two stand for one. Null if no quote ends it. A
+ * regular expression for all of it would run out of stack in a long cell.
  */
 function cellAt(source: string, at: number): { readonly value: string; readonly to: number } | null {
   if (source[at] !== '"') {

@@ -8,7 +8,9 @@ import { isRecord, type JsonRecord } from "../../src/domain/json/merge-patch.ts"
 
 const LIMITS = { maxDepth: 100, maxValues: 10_000_000 };
 
-/** Returns the value of a text that other people wrote. Throws a `WebhookdError` if it is no JSON, or too much of it. */
+/**
+ * Returns the value of a text that other people wrote. Throws a `WebhookdError` if it is no JSON, or too much of it.
+ */
 export function foreignValue(bytes: Uint8Array): unknown {
   scanJson(bytes, LIMITS);
   return JSON.parse(utf8Of(bytes)) as unknown;

@@ -113,8 +113,8 @@ export class ForeignApi {
   }
 
   /**
-   * Yields the pages of a list. `next` returns the query of the next page, or null at the end. Throws if the pages do not
-   * advance, because then they would never end.
+   * Yields the pages of a list. `next` returns the query of the next page, or null at the end. Throws if the pages do
+   * not advance, because then they would never end.
    */
   async *eachPage(
     path: string,

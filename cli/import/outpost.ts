@@ -113,7 +113,9 @@ function headersOf(config: JsonRecord): Record<string, string> {
 const PARTS: Readonly<Record<string, string>> = { data: "data", topic: "type" };
 const COMBINED = ["$or", "$and"];
 
-/** The language is the same below the parts of an event, whose names differ. The daemon refuses what it does not know. */
+/**
+ * The language is the same below the parts of an event, whose names differ. The daemon refuses what it does not know.
+ */
 function filterOf(filter: unknown): JsonRecord | null {
   if (!isRecord(filter) || Object.keys(filter).length === 0) return null;
   return Object.fromEntries(

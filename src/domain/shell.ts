@@ -1,8 +1,8 @@
 /** Writes words of a POSIX shell. */
 
 /**
- * Quotes a text, so that no character of it has a meaning to the shell, nor to the terminal that it is pasted into. A text
- * with control or invisible characters becomes `$'…'`, with the bytes of these in octal.
+ * Quotes a text, so that no character of it has a meaning to the shell, nor to the terminal that it is pasted into. A
+ * text with control or invisible characters becomes `$'…'`, with the bytes of these in octal.
  */
 export function shellQuoted(text: string): string {
   if (!UNSEEN.test(text)) return `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -2,7 +2,9 @@
 import { DEFAULT_TENANT, EVERY_TENANT } from "./id.ts";
 import { nearest } from "./nearest.ts";
 
-/** True for a name that is right whether or not the tenant has anything yet: that of the caller's key, or one of ours. */
+/**
+ * True for a name that is right whether or not the tenant has anything yet: that of the caller's key, or one of ours.
+ */
 export function isOwnTenant(tenant: string, own: string): boolean {
   return tenant === own || tenant === EVERY_TENANT || tenant === DEFAULT_TENANT;
 }

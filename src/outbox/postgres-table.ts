@@ -31,7 +31,9 @@ import {
 } from "./table.ts";
 import { Wait } from "./wait.ts";
 
-/** The server gives up a statement after this, and we give up the server a little later, so that it is said within 5 s. */
+/**
+ * The server gives up a statement after this, and we give up the server a little later, so that it is said within 5 s.
+ */
 const STATEMENT_MS = 3000;
 const ANSWER_MS = 3500;
 const SETTINGS = {

@@ -21,7 +21,9 @@ import { t } from "./language/text.ts";
 /** A proxy may serve `/portal` under a path of its own. */
 const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
 
-/** The address that requests go to, and the key they carry. A new link replaces the key, and the screen stays as it is. */
+/**
+ * The address that requests go to, and the key they carry. A new link replaces the key, and the screen stays as it is.
+ */
 interface Access {
   readonly url: URL;
   key: string;

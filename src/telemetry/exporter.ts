@@ -1,6 +1,6 @@
 /**
- * Hands spans to a collector (OTLP over HTTP), in batches. Spans that do not fit in the queue, or that the collector does
- * not take in time, are dropped and counted: nothing waits for a collector.
+ * Hands spans to a collector (OTLP over HTTP), in batches. Spans that do not fit in the queue, or that the collector
+ * does not take in time, are dropped and counted: nothing waits for a collector.
  */
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";

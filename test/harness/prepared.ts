@@ -1,8 +1,8 @@
 /**
- * Replaces the SQLite library's `prepare`. The tests open thousands of stores and use few of the 370 statements of each:
- * preparing all of them would take half of the CPU time of an open. So a statement is prepared when it is first run,
- * but in the tests' own processes only. test/store/sqlite/engine/open-file.test.ts prepares all of them. A test can also
- * substitute its own statements in the database of a given file.
+ * Replaces the SQLite library's `prepare`. The tests open thousands of stores and use few of the 370 statements of
+ * each: preparing all of them would take half of the CPU time of an open. So a statement is prepared when it is first
+ * run, but in the tests' own processes only. test/store/sqlite/engine/open-file.test.ts prepares all of them. A test
+ * can also substitute its own statements in the database of a given file.
  */
 import Database from "better-sqlite3";
 import { LateStatement } from "./late-statement.ts";

@@ -1,4 +1,7 @@
-/** The page in each of its languages, on a phone: nothing is left in English, nothing sticks out, and axe finds no fault. */
+/**
+ * The page in each of its languages, on a phone: nothing is left in English, nothing sticks out, and axe finds no
+ * fault.
+ */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";

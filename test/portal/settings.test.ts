@@ -1,4 +1,6 @@
-/** A customer uses what few need: limits, an id and metadata of an endpoint, a secret of their own, and missed events. */
+/**
+ * A customer uses what few need: limits, an id and metadata of an endpoint, a secret of their own, and missed events.
+ */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "./chromium.ts";

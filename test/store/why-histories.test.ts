@@ -1,6 +1,6 @@
 /**
- * Asks both stores, in random histories, why each event arrived at each endpoint or did not. WEBHOOKD_HISTORIES says how
- * many histories there are.
+ * Asks both stores, in random histories, why each event arrived at each endpoint or did not. WEBHOOKD_HISTORIES says
+ * how many histories there are.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { startServer } from "../harness/postgres.ts";

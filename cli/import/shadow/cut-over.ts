@@ -97,7 +97,9 @@ interface Means {
 
 const AT_ONCE = 8;
 
-/** Returns how many held deliveries of each endpoint were cancelled, because the other sender had begun to send them. */
+/**
+ * Returns how many held deliveries of each endpoint were cancelled, because the other sender had begun to send them.
+ */
 async function carryOut(work: readonly Imported[], { args, attempts, client, io }: Means): Promise<Doubles> {
   const change = (id: string, body: object) => client.call("changeEndpoint", { id, body });
   if (args.back) {

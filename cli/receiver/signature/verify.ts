@@ -144,7 +144,9 @@ interface Mismatch {
   readonly io: Io;
 }
 
-/** Returns why no request of the endpoint can have a signature that its receiver takes, as far as that is known here. */
+/**
+ * Returns why no request of the endpoint can have a signature that its receiver takes, as far as that is known here.
+ */
 async function reasonsAgainst(name: string, format: SignatureFormat, { presented, client, args, io }: Mismatch) {
   const fault = presented.secrets.map((secret) => secretFault(format, secret)).find((one) => one !== null);
   const reasons = fault === undefined ? [] : [`${name} ${fault}`];

@@ -1,6 +1,6 @@
 /**
- * Takes a JSON Schema out of a document, with everything that it refers to, so that it stands alone. Keywords of OpenAPI
- * and of older drafts become those of 2020-12, or are left out if they only annotate.
+ * Takes a JSON Schema out of a document, with everything that it refers to, so that it stands alone. Keywords of
+ * OpenAPI and of older drafts become those of 2020-12, or are left out if they only annotate.
  */
 import type { JsonSchema } from "../../../src/domain/events/event-type.ts";
 import { isPart, NotImportable, type Part, Root } from "./references.ts";

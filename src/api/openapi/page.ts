@@ -1,6 +1,6 @@
 /**
- * Renders the description as one HTML page that loads nothing: its style and its script are in it. It can be read without
- * the script, too.
+ * Renders the description as one HTML page that loads nothing: its style and its script are in it. It can be read
+ * without the script, too.
  */
 import type { JsonObject } from "./json-schema.ts";
 import { KEY_SCRIPT, SCRIPT, STYLE } from "./page-parts.ts";

@@ -1,7 +1,7 @@
 /**
- * Reads CloudEvents (spec 1.0.2) as events: one as JSON (structured mode), many as a JSON array (batched mode), or one in
- * headers, with its data as the body (binary mode). `source` and `id` together make the idempotency key, because they
- * name the event. Attributes that no field of an event stands for are not kept.
+ * Reads CloudEvents (spec 1.0.2) as events: one as JSON (structured mode), many as a JSON array (batched mode), or one
+ * in headers, with its data as the body (binary mode). `source` and `id` together make the idempotency key, because
+ * they name the event. Attributes that no field of an event stands for are not kept.
  */
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";

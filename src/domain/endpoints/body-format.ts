@@ -1,6 +1,6 @@
 /**
- * The body of a request, in the format that its endpoint chose: the envelope, a CloudEvent (spec 1.0.2, in the structured
- * or the binary mode of its HTTP binding), or the data alone. The signatures cover the result.
+ * The body of a request, in the format that its endpoint chose: the envelope, a CloudEvent (spec 1.0.2, in the
+ * structured or the binary mode of its HTTP binding), or the data alone. The signatures cover the result.
  */
 import { ENVELOPE_END, envelopeHead } from "../events/event.ts";
 
@@ -54,8 +54,8 @@ export function shapeOf(format: BodyFormat, { id, type, createdAt, tenant }: Eve
 export const BINARY_HEADERS = ["ce-specversion", "ce-id", "ce-source", "ce-type", "ce-time"] as const;
 
 /**
- * Returns those of the endpoint's own headers that are sent. An endpoint may have been given one before it chose a format
- * that sets the header itself.
+ * Returns those of the endpoint's own headers that are sent. An endpoint may have been given one before it chose a
+ * format that sets the header itself.
  */
 export function sentOwnHeaders(format: BodyFormat | null, names: readonly string[]): readonly string[] {
   if (format !== "cloudevents_binary") return names;

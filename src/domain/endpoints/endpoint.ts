@@ -53,8 +53,8 @@ export function needsPrivateKey({ signatures }: { readonly signatures: readonly 
 }
 
 /**
- * Decides about the events of a disabled endpoint. With `hold` they wait for it, with `skip` they make no deliveries, and
- * with `shadow` they make deliveries that are `shadowed` from the start, which show what would have been sent.
+ * Decides about the events of a disabled endpoint. With `hold` they wait for it, with `skip` they make no deliveries,
+ * and with `shadow` they make deliveries that are `shadowed` from the start, which show what would have been sent.
  */
 export const WHEN_DISABLED = ["hold", "skip", "shadow"] as const;
 export type WhenDisabled = (typeof WHEN_DISABLED)[number];

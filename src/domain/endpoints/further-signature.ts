@@ -114,7 +114,9 @@ export interface Signed {
   readonly url: string;
 }
 
-/** Signs in one format for one endpoint. Keep it as long as the secrets, because creating keys costs more than signing. */
+/**
+ * Signs in one format for one endpoint. Keep it as long as the secrets, because creating keys costs more than signing.
+ */
 export class FurtherSigner {
   readonly #format: SignatureFormat;
   readonly #keys: readonly KeyObject[];

@@ -1,4 +1,6 @@
-/** The request for a token of an OAuth 2.0 server with client credentials (RFC 6749, 4.4), and how its answer is read. */
+/**
+ * The request for a token of an OAuth 2.0 server with client credentials (RFC 6749, 4.4), and how its answer is read.
+ */
 import { utf8Of } from "../utf8.ts";
 import { basicAuthorization, type OAuth2Auth } from "./auth.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Tells in one sentence why an event arrived at an endpoint, or did not. `reasonOf` asks the rules of `routing.ts` about
- * the choice that the endpoint had then. If the rows that would tell are gone, it says so.
+ * Tells in one sentence why an event arrived at an endpoint, or did not. `reasonOf` asks the rules of `routing.ts`
+ * about the choice that the endpoint had then. If the rows that would tell are gone, it says so.
  */
 import { causeText, type AttemptError } from "../deliveries/attempt.ts";
 import type { Blocker } from "../deliveries/ordering.ts";

@@ -29,7 +29,9 @@ export function patchTo(before: JsonRecord, after: JsonRecord): JsonRecord {
   return Object.fromEntries([...removed.map((name) => [name, null] as const), ...changed]);
 }
 
-/** True if a member is null, which a patch could only remove. An array is replaced as a whole, so it may contain null. */
+/**
+ * True if a member is null, which a patch could only remove. An array is replaced as a whole, so it may contain null.
+ */
 export function hasNull(record: JsonRecord): boolean {
   return Object.values(record).some((one) => one === null || (isRecord(one) && hasNull(one)));
 }

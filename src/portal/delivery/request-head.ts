@@ -1,4 +1,6 @@
-/** Writes the line and the headers of a request. Whatever differs from attempt to attempt is described, and not made up. */
+/**
+ * Writes the line and the headers of a request. Whatever differs from attempt to attempt is described, and not made up.
+ */
 import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
 import { formatNamed, sentOwnHeaders } from "../../domain/endpoints/body-format.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";

@@ -1,4 +1,4 @@
-/** Chooses the language of the page: the one that the address asks for, or else the first of the browser's that there is. */
+/** Chooses the page's language: the one that the address asks for, or else the first of the browser's that there is. */
 import { type Language, type Tag, TAGS } from "./catalogue.ts";
 import { ENGLISH, speak } from "./text.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The words of the page, in the language that was chosen before it was drawn. It stays the same until the page is loaded
- * again, so no component has to be told of it.
+ * The words of the page, in the language that was chosen before it was drawn. It stays the same until the page is
+ * loaded again, so no component has to be told of it.
  */
 import type { Key, Language, Places, PlainKey, Text } from "./catalogue.ts";
 import { english } from "./english.ts";

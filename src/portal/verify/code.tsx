@@ -1,4 +1,6 @@
-/** Shows how a receiver verifies requests, in six languages, by either signature with the secret or by the public key. */
+/**
+ * Shows how a receiver verifies requests, in six languages, by either signature with the secret or by the public key.
+ */
 import { useState } from "react";
 import type { Endpoint } from "../../client/operations.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
@@ -13,7 +15,10 @@ type Signature = Endpoint["signatures"][number];
 /** Either signature can be verified with the secret: the one with a timestamp, and the one of the body alone. */
 type Method = "standard" | Signature;
 
-/** The files of docs/verify, docs/verify-standard and docs/verify-ed25519 by extension, as JSON. scripts/portal.ts inserts them. */
+/**
+ * The files of docs/verify, docs/verify-standard and docs/verify-ed25519 by extension, as JSON. scripts/portal.ts
+ * inserts them.
+ */
 declare const __SNIPPETS__: string;
 const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<Method, Readonly<Record<string, string>>>>;
 /** The header that the snippets use. The endpoint may use another. */

@@ -138,15 +138,15 @@ export interface UpkeepStore {
    */
   expireHeld(before: number, now: number): Promise<number>;
   /**
-   * Frees ordering keys that are held although their endpoint, as it is set now, goes on after a failure, or was deleted.
-   * Returns their number; fewer than 500 means that none is left.
+   * Frees ordering keys that are held although their endpoint, as it is set now, goes on after a failure, or was
+   * deleted. Returns their number; fewer than 500 means that none is left.
    */
   freeKeys(now: number): Promise<number>;
   /** Removes ordering keys whose last event is gone. Begins after `from`. */
   pruneKeys(from: string | null): Promise<Pruned>;
   /**
-   * Removes the earlier choices of endpoints that decided about no event that is still kept. Returns their number; fewer
-   * than 500 means that no more are left.
+   * Removes the earlier choices of endpoints that decided about no event that is still kept. Returns their number;
+   * fewer than 500 means that no more are left.
    */
   pruneChoices(): Promise<number>;
   /** Removes the responses to attempts from before that instant. Fewer than 500 means that no more are left. */

@@ -17,7 +17,9 @@ export const IS_OVER = `seen < coalesce((SELECT min(key) FROM event), ${Number.M
 
 const OLDEST = "ORDER BY h.since, h.ordering_key LIMIT 1";
 
-/** Selects the endpoints that have held keys for longest, with two steps in the index for each endpoint that has any. */
+/**
+ * Selects the endpoints that have held keys for longest, with two steps in the index for each endpoint that has any.
+ */
 export function holdingSql(limit: string): string {
   return `
     WITH RECURSIVE holding (number) AS (

@@ -1,6 +1,6 @@
 /**
- * Validators and generators of others read the description, and generated clients publish and replay. They are installed
- * into a temporary folder, so this needs the registries; what cannot be installed here is skipped.
+ * Validators and generators of others read the description, and generated clients publish and replay. They are
+ * installed into a temporary folder, so this needs the registries; what cannot be installed here is skipped.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * The lines of ordering keys. `src/domain/deliveries/ordering.ts` decides who is first. This file reads the facts inside
- * the transaction that opens or settles a delivery, and writes the result.
+ * The lines of ordering keys. `src/domain/deliveries/ordering.ts` decides who is first. This file reads the facts
+ * inside the transaction that opens or settles a delivery, and writes the result.
  *
  * Every such transaction locks in one order, so that two of them see each other's changes and cannot wait for each
  * other: all of its lines at once, in the order of their endpoints and keys, then events, then deliveries. So it does
@@ -105,7 +105,9 @@ export class Lines {
     return moved;
   }
 
-  /** Gives new deliveries the next numbers of their lines, in this order. Their rows must be written before others run. */
+  /**
+   * Gives new deliveries the next numbers of their lines, in this order. Their rows must be written before others run.
+   */
   async enter(
     tx: Queries,
     all: readonly Newcomer[],

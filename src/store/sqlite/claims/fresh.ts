@@ -93,8 +93,8 @@ export class FreshMark {
   }
 
   /**
-   * Records that this delivery was delivered at once, cancelled or shadowed, which otherwise only its own row shows. Call
-   * it inside a transaction.
+   * Records that this delivery was delivered at once, cancelled or shadowed, which otherwise only its own row shows.
+   * Call it inside a transaction.
    */
   settled(event: number, endpoint: number): void {
     if (event < (this.#mark ??= this.#from.get()!)) return;

@@ -1,6 +1,6 @@
 /**
- * The lines of ordering keys. `src/domain/deliveries/ordering.ts` decides who is first. This file reads the facts inside
- * the transaction that opens or settles a delivery, and writes the result.
+ * The lines of ordering keys. `src/domain/deliveries/ordering.ts` decides who is first. This file reads the facts
+ * inside the transaction that opens or settles a delivery, and writes the result.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { StoredStatus, Ordered } from "../../../domain/deliveries/delivery.ts";

@@ -72,8 +72,8 @@ export class SealedRows {
 
   /**
    * Gives every endpoint a new secret, and every tenant that has a private key a new one. Header values and auth stay
-   * sealed with the lost key: their endpoint is damaged, and nothing is sent to it until they are set again. The responses
-   * under idempotency keys are dropped, because they can no longer be matched.
+   * sealed with the lost key: their endpoint is damaged, and nothing is sent to it until they are set again. The
+   * responses under idempotency keys are dropped, because they can no longer be matched.
    */
   reissue(box: Box, newSecret: () => string, newKey: () => string): void {
     this.#db.exec(
