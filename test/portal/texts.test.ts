@@ -154,6 +154,14 @@ describe.each(LANGUAGES)("the texts in $tag", ({ tag, texts, api }) => {
     }
   });
 
+  it("keep a number and its unit in one line", () => {
+    const spans = keys.filter((key) => key.startsWith("span."));
+    expect(spans.flatMap((key) => formsOf(texts[key]).filter(([, form]) => form.includes(" ")))).toEqual([]);
+    if (tag !== "fr") return;
+    const breaks = keys.filter((key) => formsOf(texts[key]).some(([, form]) => / [:;?!»%]|« /.test(form)));
+    expect(breaks).toEqual([]);
+  });
+
   it("are translated, unless both languages have the same word", () => {
     const same = keys.filter((key) => JSON.stringify(texts[key]) === JSON.stringify(english[key]));
     const sentences = same.filter((key) => formsOf(texts[key]).some(([, form]) => form.split(" ").length > 3));

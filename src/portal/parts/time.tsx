@@ -29,7 +29,6 @@ const FORMS = {
   whole: { dateStyle: "long", timeStyle: "long" },
   clock: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
   day: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" },
-  date: { dateStyle: "medium" },
   short: { hour: "2-digit", minute: "2-digit" },
   weekday: { weekday: "short", hour: "2-digit", minute: "2-digit" },
 } as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>;
