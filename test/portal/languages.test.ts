@@ -139,6 +139,6 @@ const FAULTS = `async (rules) => {
 
 /** Waits until nothing is being loaded. */
 async function settled(page: Page): Promise<void> {
-  await page.locator(".loading").waitFor({ state: "detached" });
+  await expect.poll(() => page.locator(".loading").count(), { timeout: PATIENCE_MS }).toBe(0);
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 }
