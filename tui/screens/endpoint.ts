@@ -8,7 +8,7 @@ import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts";
 import { age, countText, shortInstant } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
-import { statusCell } from "../draw/status.ts";
+import { FATES, statusCell } from "../draw/status.ts";
 import { firstLines, prose } from "../draw/text.ts";
 import { endpointHeadRows } from "../layout.ts";
 import type { EndpointPlace, State } from "../model/state.ts";
@@ -109,8 +109,6 @@ function heldKeysOf({ known, now, settings }: State, id: string): string[] {
   const todo = settings.readOnly ? "" : `; ${KEY.freeKey} frees it`;
   return [`${oldest}, for ${age(now - Date.parse(since))}${todo}; ${event} failed`];
 }
-
-const FATES = { hold: "held", skip: "skipped", shadow: "shadowed" } as const;
 
 function titleRow(state: State, endpoint: Endpoint, width: number): string {
   const { look } = state.settings;

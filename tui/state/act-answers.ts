@@ -1,6 +1,7 @@
 /** Describes the result of each act in a few words, and updates what is known until the daemon is asked again. */
 import type { Answers, Attempt, Job } from "../../src/client/operations.ts";
 import { shortId, tookText } from "../draw/numbers.ts";
+import { FATES } from "../draw/status.ts";
 import type { Answered } from "../model/call.ts";
 import type { Known } from "../model/known.ts";
 import type { State, Toast } from "../model/state.ts";
@@ -9,8 +10,6 @@ import { KEY } from "../keys/names.ts";
 
 type Outcome = Pick<Toast, "text" | "tone">;
 type Said<O extends keyof Answers> = (answer: Answers[O], ask: Answered["call"]["ask"]) => string | Outcome;
-
-const FATES = { hold: "held", skip: "skipped", shadow: "shadowed" } as const;
 
 const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   replayEvent: ({ left_alone: left }) =>
