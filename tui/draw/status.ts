@@ -2,7 +2,7 @@ import { shortError } from "../../src/domain/deliveries/attempt.ts";
 import type { Glyph, Look, Style } from "./look.ts";
 import { glyph } from "./look.ts";
 
-/** What becomes of the events of a disabled endpoint. */
+/** Says what becomes of the events of a disabled endpoint. */
 export const FATES = { hold: "held", skip: "skipped", shadow: "shadowed" } as const;
 
 const LOOKS: Readonly<Record<string, { readonly glyph: Glyph; readonly style?: Style }>> = {

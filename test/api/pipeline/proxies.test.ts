@@ -98,7 +98,7 @@ describe("an address of every interface", () => {
       }),
     });
 
-  // What probes of Kubernetes, Prometheus and load balancers send: the address of the pod.
+  // Probes of Kubernetes, Prometheus and load balancers send the address of the pod.
   it.each([
     ["10.42.0.17:8420", 200],
     ["10.42.0.17", 200],
