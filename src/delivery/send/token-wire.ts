@@ -60,8 +60,17 @@ export class TokenWire {
     if ("why" in token) return { ...token.why, durationMs: Math.round(clock.monotonic() - startedAt) };
     const outcome = await this.#send(request, token, startedAt);
     if (kept === null || outcome.statusCode !== 401) return outcome;
-    const next = await client.afterRefusal(kept);
+    const next = await this.#inTime(client.afterRefusal(kept), startedAt);
     return next !== null && this.#leftMs(startedAt) >= LEAST_MS ? this.#send(request, next, startedAt) : outcome;
+  }
+
+  /** Gives up once there is no time left to use the token. Later attempts get it all the same. */
+  async #inTime(token: Promise<KeptToken | null>, startedAt: number): Promise<KeptToken | null> {
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const cancel = this.#parts.clock.after(Math.max(0, this.#leftMs(startedAt) - LEAST_MS), () => resolve(null));
+    const found = await Promise.race([token, late]);
+    cancel();
+    return found;
   }
 
   async #send(request: SignedRequest, token: KeptToken, startedAt: number): Promise<Outcome> {

@@ -145,6 +145,21 @@ describe("the token of an OAuth 2.0 client", () => {
     expect(silent.requests).toHaveLength(1);
   });
 
+  it("is not waited for after a 401 for longer than the attempt may last", async () => {
+    const [server, receiver] = [await receiverOf(token("a"), "hang"), await receiverOf(200, 401)];
+    const clock = new ManualClock();
+    const wire = tokensOf({ clock, timeoutMs: 60_000 })(receiver, authAt(server));
+    expect(await wire.post(signedRequest())).toMatchObject({ statusCode: 200 });
+    await server.next();
+    const posted = wire.post(signedRequest());
+    await server.next();
+    // The token server has half a minute more, but then nothing could be sent within the attempt's time.
+    clock.advance(59_001);
+    expect(await posted).toMatchObject({ error: "http_status", statusCode: 401 });
+    expect(receiver.requests).toHaveLength(2);
+    wire.abort();
+  }, 10_000);
+
   it("is never fetched from an address that is not allowed", async () => {
     const [server, receiver] = [await receiverOf(token("a")), await receiverOf()];
     const egress = egressOf({ policy: PUBLIC_ONLY });
