@@ -7,6 +7,7 @@ import {
   CLIENT_AUTHS,
   type EndpointAuth,
   isSameAuth,
+  isSameForAuth,
   type ShownAuth,
 } from "../../domain/endpoints/auth.ts";
 import type { EndpointSettings } from "../../domain/endpoints/endpoint.ts";
@@ -222,9 +223,17 @@ export function keptAuth(given: EndpointAuth | null, before: EndpointAuth | null
 
 const NOT_SHOWN = `${MASKED} stands for a value that is not shown, and there is none to keep; give the value itself`;
 
-/** Throws `validation_failed` if the auth and the own authorities cannot be used with the other settings. */
-export function requireUsableAuth(settings: AuthSettings, { urlPolicy }: Pick<AuthRules, "urlPolicy">): void {
+/**
+ * Throws `validation_failed` if the auth and the own authorities cannot be used with the other settings. A change of
+ * anything else is not judged: somebody must be able to disable an endpoint whose certificate is no longer taken.
+ */
+export function requireUsableAuth(
+  settings: AuthSettings,
+  { urlPolicy }: Pick<AuthRules, "urlPolicy">,
+  before: AuthSettings | null = null,
+): void {
   if (settings.auth === null && settings.ca === null) return;
+  if (before !== null && isSameForAuth(before, settings)) return;
   const faults = new Faults();
   const found = authFaults(settings, urlPolicy);
   for (const { pointer, code, detail } of found) faults.add(pointer, code, detail);

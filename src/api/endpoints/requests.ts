@@ -156,7 +156,7 @@ export function replaced(
   const auth = keptAuth(given.auth, settings?.auth ?? null);
   const enabled = given.enabled ?? endpoint?.enabled ?? DEFAULT_SETTINGS.enabled;
   const after = { ...given, headers, auth, uid, enabled };
-  requireUsableAuth(after, rules);
+  requireUsableAuth(after, rules, settings);
   requireForAuth(call.principal, settings, after);
   if (settings !== null) requireForMove(call.principal, settings, after);
   return after;
@@ -249,7 +249,7 @@ export function changed(before: EndpointSettings, patch: EndpointPatch, rules: R
   const schema = v.object(Object.fromEntries(merged.map(([, { wire, reads }]) => [wire, reads(rules)])));
   const judged = checked(schema, Object.fromEntries(merged.map(([setting, { wire }]) => [wire, settings[setting]])));
   const after = { ...settings, ...Object.fromEntries(merged.map(([setting, { wire }]) => [setting, judged[wire]])) };
-  requireUsableAuth(after, rules);
+  requireUsableAuth(after, rules, before);
   return after;
 }
 

@@ -70,12 +70,14 @@ export function shownAuth(auth: EndpointAuth): ShownAuth {
   }
 }
 
-/** Facts of the first certificate. Throws if there is none. */
+/** Facts of the first certificate. Throws if there is none, or if its dates are none: OpenSSL does not look at them. */
 export function certificateFacts(pem: string): CertificateFacts {
   const { subject, validTo, fingerprint256 } = new X509Certificate(pem);
+  const notAfter = Date.parse(validTo);
+  if (Number.isNaN(notAfter)) throw new RangeError("the certificate does not say when it expires");
   return {
     subject: (subject ?? "").replaceAll("\n", ", "),
-    notAfter: Date.parse(validTo),
+    notAfter,
     fingerprint: fingerprint256.replaceAll(":", "").toLowerCase(),
   };
 }
@@ -126,6 +128,14 @@ export interface AuthSettings {
   readonly ca: string | null;
 }
 
+/** True if what `authFaults` looks at is the same in both. */
+export function isSameForAuth(one: AuthSettings, other: AuthSettings): boolean {
+  const names = (settings: AuthSettings) => Object.keys(settings.headers).toSorted().join("\n");
+  return (
+    one.url === other.url && one.ca === other.ca && isSameAuth(one.auth, other.auth) && names(one) === names(other)
+  );
+}
+
 /** Returns what is wrong with an auth and the own authorities, beside the other settings of the endpoint. */
 export function authFaults({ url, headers, auth, ca }: AuthSettings, { dev }: { readonly dev: boolean }): FieldError[] {
   const faults: FieldError[] = [];
@@ -159,6 +169,8 @@ export function authFaults({ url, headers, auth, ca }: AuthSettings, { dev }: { 
 function identityFaults({ certificate, key }: MtlsAuth): FieldError[] {
   const leaf = read(() => new X509Certificate(certificate));
   if (leaf === null) return [fault("/auth/certificate", "is not a certificate in PEM")];
+  if (read(() => certificateFacts(certificate)) === null)
+    return [fault("/auth/certificate", "has a date of expiry that cannot be read")];
   const own = read(() => createPrivateKey({ key, format: "pem" }));
   if (own === null) return [fault("/auth/key", "is not a private key in PEM without a passphrase")];
   return leaf.checkPrivateKey(own)
@@ -170,9 +182,12 @@ function fault(pointer: string, detail: string): FieldError {
   return { pointer, code: "invalid_certificate", detail };
 }
 
+const PEM_KEY = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/;
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 function authoritiesFault(pem: string): string | null {
+  // It is shown to all who may see the endpoint.
+  if (PEM_KEY.test(pem)) return "contains a private key, which does not belong here; leave only the certificates";
   const all = pem.match(PEM_CERTIFICATE) ?? [];
   if (all.length === 0) return "has no certificate in PEM";
   const bad = all.findIndex((one) => read(() => new X509Certificate(one)) === null);

@@ -20,6 +20,16 @@ const OAUTH2 = {
 };
 const MTLS = clientAuth("client");
 const OTHER_KEY = readFileSync(tlsFile("leaf.key"), "utf8");
+/** OpenSSL reads such a certificate, because it does not look at the date. */
+const DATELESS = altered(MTLS.certificate, /(?<=Z\x18\x0f\d{4})\d\d/, "13");
+
+/** Changes bytes of a certificate. */
+function altered(pem: string, found: RegExp, bytes: string): string {
+  const der = Buffer.from(pem.replaceAll(/-----.*-----|\s/g, ""), "base64").toString("latin1");
+  if (!found.test(der)) throw new Error("there are no such bytes");
+  const text = Buffer.from(der.replace(found, bytes), "latin1").toString("base64").replaceAll(/.{64}/g, "$&\n");
+  return `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+}
 
 let api: ApiServer;
 
@@ -76,9 +86,11 @@ describe("auth of an endpoint", () => {
     [{ auth: { ...OAUTH2, token_url: "http://login.example.com/token" } }, "/auth/token_url", "url_scheme"],
     [{ auth: { ...OAUTH2, more: "hushhush" } }, "/auth/more", "unknown_field"],
     [{ auth: { ...MTLS, certificate: "hushhush" } }, "/auth/certificate", "invalid_certificate"],
+    [{ auth: { ...MTLS, certificate: DATELESS } }, "/auth/certificate", "invalid_certificate"],
     [{ auth: { ...MTLS, key: "hushhush" } }, "/auth/key", "invalid_certificate"],
     [{ auth: { ...MTLS, key: OTHER_KEY } }, "/auth/key", "invalid_certificate"],
     [{ ca: "hushhush" }, "/ca", "invalid_certificate"],
+    [{ ca: `${MTLS.certificate}${OTHER_KEY.replace("-----\n", "-----\nhushhush")}` }, "/ca", "invalid_certificate"],
     [{ auth: BASIC, headers: { Authorization: "x" } }, "/headers/Authorization", "conflicting_fields"],
     [{ auth: OAUTH2, headers: { authorization: "x" } }, "/headers/authorization", "conflicting_fields"],
   ])("is refused in a registration, a change and a replacement: %j", async (more, pointer, code) => {
@@ -134,6 +146,22 @@ describe("auth of an endpoint", () => {
     expect(await status({ auth: null, url: "https://other.example.com/" })).toBe(200);
     const registered = await api.request("POST", PATH, { body: JSON.stringify({ ...NEEDED, auth: BASIC }), key });
     expect(registered.status).toBe(403);
+  });
+
+  it("does not stand in the way of another change, once its endpoint would be refused", async () => {
+    const store = await aStore();
+    const dev = await ApiServer.start(store, { config: testConfig("/nonexistent", { dev: true }) });
+    const url = "http://example.com/h";
+    const { id } = (await dev.post(PATH, { ...NEEDED, url, auth: BASIC })).body;
+    const settings = { EGRESS_ALLOW_HTTP: "true" };
+    const strict = await ApiServer.start(store, { config: testConfig("/nonexistent", { dev: false, settings }) });
+    const change = async (body: object) => strict.request("PATCH", `${PATH}/${id}`, { body: JSON.stringify(body) });
+    expect((await change({ enabled: false, description: "d" })).status).toBe(200);
+    expect((await change({ auth: { ...BASIC, username: "other" } })).body).toMatchObject({
+      errors: [{ code: "conflicting_fields", pointer: "/auth" }],
+    });
+    const read = (await strict.get(`${PATH}/${id}`)).body;
+    expect((await strict.request("PUT", `${PATH}/${id}`, { body: JSON.stringify(read) })).status).toBe(200);
   });
 
   it("is warned of before and after the certificate expires, in the status", async () => {
