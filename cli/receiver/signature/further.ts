@@ -1,4 +1,5 @@
 /** Verifies signatures in the formats of other senders. */
+import { withoutSecrets } from "../../../src/config/inputs.ts";
 import { loadSettings } from "../../../src/config/settings.ts";
 import {
   FORMATS,
@@ -18,8 +19,7 @@ import type { Presented, Stamp } from "./near-miss.ts";
 /** Returns the format with this name, or the custom one of the configuration whose header has it. */
 export function formatOf(name: string, io: Io, config: string | undefined): SignatureFormat {
   if (Object.hasOwn(FORMATS, name)) return FORMATS[name as keyof typeof FORMATS];
-  const { also } = loadSettings(io.configInputs({ config }));
-  const custom = also.find((one) => headerNames(one).at(-1) === name.toLowerCase());
+  const custom = alsoIn(io, config).find((one) => headerNames(one).at(-1) === name.toLowerCase());
   if (custom !== undefined) return custom.format;
   const todo = `Use ${Object.keys(FORMATS).join(", ")}, or the header of a [[signature.also]] in the configuration.`;
   throw usage(`there is no format ${name}`, todo);
@@ -30,9 +30,13 @@ export function formatOf(name: string, io: Io, config: string | undefined): Sign
  * daemon may have another one.
  */
 export function configuredFormats(name: string, io: Io, config: string | undefined): FurtherSignature[] | null {
-  const { also } = loadSettings(io.configInputs({ config }));
+  const also = alsoIn(io, config);
   const isNamed = (one: FurtherSignature) => shownName(one).toLowerCase() === name.toLowerCase();
   return also.length === 0 ? null : also.filter(isNamed);
+}
+
+function alsoIn(io: Io, config: string | undefined): readonly FurtherSignature[] {
+  return loadSettings(withoutSecrets(io.configInputs({ config }))).also;
 }
 
 /** Requires the flags for all that is signed and not in the header itself. */

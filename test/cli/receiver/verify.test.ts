@@ -231,7 +231,9 @@ describe("webhookd sign", () => {
       status: 200,
       body: path.endsWith("/secret") ? { signing_secret: "a plain old secret" } : { id, tenant: "bolt" },
     }));
-    const config = file("also.toml", '[[signature.also]]\nformat = "svix"\ntenants = ["acme"]\n');
+    // A person who verifies need not be permitted to read the daemon's secrets.
+    const hidden = '[data]\nstore_file = "/nonexistent/store"\n';
+    const config = file("also.toml", `${hidden}[[signature.also]]\nformat = "svix"\ntenants = ["acme"]\n`);
     const stamp = ["--id", "evt_1", "--timestamp", "1795168000"];
     const words = ["--format", "svix", ...stamp, "--endpoint", id, "--socket", daemon.socket];
     const machine = { cwd: dir, readFile: (path: string) => readFileSync(path, "utf8"), exists: existsSync };
