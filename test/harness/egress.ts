@@ -22,14 +22,15 @@ export interface TestEgressParts extends Network {
   readonly clock: Clock;
   readonly policy: AddressPolicy;
   readonly timeoutMs: number;
+  readonly caFile: string;
 }
 
 /**
  * Returns an egress that may reach this host and does no look-ups. Its time limit is long enough for a busy machine.
  */
 export function testEgress(parts: Partial<TestEgressParts> = {}): Egress {
-  const { clock = systemClock, policy = LOOPBACK_TOO, timeoutMs = 60_000, ...network } = parts;
-  const settings = { timeoutMs, addresses: NO_RULES, resolver: "c-ares", caFile: "" } as const;
+  const { clock = systemClock, policy = LOOPBACK_TOO, timeoutMs = 60_000, caFile: named = "", ...network } = parts;
+  const settings = { timeoutMs, addresses: NO_RULES, resolver: "c-ares", caFile: named } as const;
   const egress = new Egress(settings, clock, {
     resolve: (hostname) => Promise.reject(new Error(`nobody should look up ${hostname}`)),
     secureContext: testTrust,

@@ -73,7 +73,8 @@ export class Egress {
   readonly bodies: Deadlines;
   readonly idle: Deadlines;
   #unwritten: { write(): void }[] = [];
-  readonly #caFile: string;
+  /** Read once, so that all connections trust the same, whatever becomes of the file. */
+  readonly #trusted: Authorities;
   readonly #policyOf: (rules: AddressRules) => AddressPolicy;
 
   constructor(settings: EgressSettings, clock: Clock, network: Network = {}) {
@@ -88,17 +89,14 @@ export class Egress {
     this.attempts = new Deadlines(clock, timeoutMs);
     this.bodies = new Deadlines(clock, network.bodyMs ?? BODY_MS);
     this.idle = new Deadlines(clock, IDLE_MS);
-    this.#caFile = caFile;
-    this.secureContext = network.secureContext ?? trust(caFile);
+    this.#trusted = authoritiesOf(caFile);
+    this.secureContext = network.secureContext ?? contextOf(this.#trusted);
   }
 
   /** Makes the context of an endpoint's own identity or authorities. It takes a while, so keep it. */
   contextOf({ identity, ca }: TlsIdentity): SecureContext {
-    return createSecureContext({
-      minVersion: "TLSv1.2",
-      ...(identity !== null && { cert: identity.certificate, key: identity.key }),
-      ...trusted(this.#caFile, ca),
-    });
+    const shown = identity === null ? {} : { cert: identity.certificate, key: identity.key };
+    return contextOf({ ...shown, ...(ca === null ? this.#trusted : { ca }) });
   }
 
   /** Adds an idle connection to the counts, or removes one. */
@@ -233,16 +231,21 @@ const TRUSTING = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
  * once.
  */
 export function trust(caFile = ""): SecureContext {
-  return createSecureContext({ minVersion: "TLSv1.2", ...trusted(caFile, null) });
+  return contextOf(authoritiesOf(caFile));
 }
 
-function trusted(caFile: string, own: string | null): Pick<SecureContextOptions, "ca"> {
-  if (own !== null) return { ca: own };
+type Authorities = Pick<SecureContextOptions, "ca">;
+
+function authoritiesOf(caFile: string): Authorities {
   const named = caFile === "" ? [] : [readFileSync(caFile)];
   const isAltered = packed && TRUSTING.some((name) => process.env[name]);
   const ca =
     isAltered || named.length > 0 ? [...getCACertificates(isAltered ? "bundled" : "default"), ...named] : undefined;
   return ca === undefined ? {} : { ca };
+}
+
+function contextOf(options: SecureContextOptions): SecureContext {
+  return createSecureContext({ minVersion: "TLSv1.2", ...options });
 }
 
 /** Makes policies from rules that may change. Only this function combines the rules with this host's addresses. */

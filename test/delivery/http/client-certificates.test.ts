@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { TLSSocket, TlsOptions } from "node:tls";
 import { describe, expect, it } from "vitest";
 import type { TlsIdentity } from "../../../src/delivery/http/egress.ts";
@@ -10,6 +11,7 @@ import { Exchange } from "../../../src/delivery/http/exchange.ts";
 import { faultOf } from "../../../src/delivery/http/fault.ts";
 import { adviceOn } from "../../../src/domain/advice/advice.ts";
 import { noResponse, type Outcome } from "../../../src/domain/deliveries/attempt.ts";
+import { aDirectory } from "../../harness/daemon.ts";
 import { signedRequest } from "../../harness/egress.ts";
 import { closeAfter, egressOf } from "../../harness/exchange.ts";
 import { caFile, certificate, clientAuth, type ClientName, tlsFile } from "../../harness/tls.ts";
@@ -128,6 +130,19 @@ describe("an alert about the client certificate", () => {
     expect(fault.error).toBe("tls_error");
     const outcome = noResponse(fault.error, fault.message, 1);
     expect(meaningOf(outcome, "https://receiver.example/")).toMatch(REFUSED);
+  });
+});
+
+describe("the authorities of [egress] ca_file", () => {
+  it("count beside a client certificate, even if the file has gone since the start", async () => {
+    const { url, seen } = await serverOf();
+    const file = join(aDirectory(), "ca.pem");
+    copyFileSync(caFile, file);
+    const shared = egressOf({ caFile: file });
+    rmSync(file);
+    const exchange = exchangeWith(url, { identity: clientAuth("client"), ca: null }, shared);
+    expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "succeeded" });
+    expect(seen).toEqual(["client"]);
   });
 });
 
