@@ -241,6 +241,8 @@ function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs
     }
     if (setting !== undefined) {
       const isInFile = files.has(variable);
+      // It names no file. Taking it for an empty value would put the default in the place of what the file says.
+      if (isInFile && text === "") continue;
       if (isInFile && env[variableOf(setting)]) {
         const what = `${variableOf(setting)} is set as well.`;
         mistakes.push({ section: setting.section, mistake: { where: variable, what, todo: "Unset one of them." } });

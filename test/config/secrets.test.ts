@@ -3,24 +3,32 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { exposures, loadConfig, rereadConfig } from "../../src/config.ts";
 import { withoutSecrets } from "../../src/config/inputs.ts";
-import { fileVariableOf, holdsSecret, isLive, nameOf, SETTINGS, variableOf } from "../../src/config/schema.ts";
+import {
+  fileVariableOf,
+  holdsSecret,
+  isLive,
+  nameOf,
+  SETTINGS,
+  type Setting,
+  variableOf,
+} from "../../src/config/schema.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { judgeSecret, MAX_SECRET, readSecretFile } from "../../src/secret-file.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { inputs } from "./inputs.ts";
 
 const SECRETS = SETTINGS.filter(holdsSecret);
-const URLS = ["postgres://webhookd:pässw0rd@db1/webhookd", "postgres://webhookd:other@db1/webhookd"] as const;
-/** Two values of the settings that do not take any text. */
-const VALUES: Readonly<Record<string, readonly [string, string]>> = {
-  "telemetry.headers": ["authorization=Bearer%20one", "authorization=Bearer%20two"],
-};
+const ADDRESS = "postgres://webhookd:pässw0rd@db1/webhookd";
+const OTHER_ADDRESS = "postgres://webhookd:other@db1/webhookd";
+/** A value of the setting's kind, and another one. */
+const valuesOf = ({ kind }: Setting) =>
+  kind === "pairs" ? ["authorization=Bearer%20p%C3%A4ssw0rd", "authorization=other"] : [ADDRESS, OTHER_ADDRESS];
 const FILE = "/srv/app/webhookd.toml";
 
 describe.each(SECRETS.map((setting) => [nameOf(setting), setting] as const))("%s", (name, setting) => {
   const { section, key } = setting;
+  const [value, other] = valuesOf(setting) as [string, string];
   const [variable, fileVariable] = [variableOf(setting), fileVariableOf(setting)!];
-  const [value, other] = VALUES[name] ?? URLS;
   const secret = { "/run/secrets/one": `${value}\n`, "/srv/app/two": `${value}\r\n` };
 
   it.each([
@@ -55,6 +63,13 @@ describe.each(SECRETS.map((setting) => [nameOf(setting), setting] as const))("%s
     const text = `[${section}]\n${key}_file = "two"\n${key} = "${value}"`;
     const twice = inputs({ files: { [FILE]: text, ...secret } });
     expect(() => loadSettings(twice)).toThrow(`webhookd.toml:3: [${section}] has both ${key} and ${key}_file.`);
+  });
+
+  it("comes from where it is, if the variable for its file is empty", () => {
+    const empty = { [fileVariable]: "" };
+    const files = { [FILE]: `[${section}]\n${key} = "${value}"` };
+    expect(loadSettings(inputs({ env: empty, files })).settings[name]).toBe(value);
+    expect(loadSettings(inputs({ env: { ...empty, [variable]: value } })).settings[name]).toBe(value);
   });
 
   it("is read again on SIGHUP, and only what a running daemon can change takes effect", () => {
