@@ -59,7 +59,7 @@ export class TokenWire {
     const token = kept ?? (await client.fetch());
     if ("why" in token) return { ...token.why, durationMs: Math.round(clock.monotonic() - startedAt) };
     const outcome = await this.#send(request, token, startedAt);
-    if (kept === null || outcome.statusCode !== 401) return outcome;
+    if (kept === null || outcome.statusCode !== 401 || this.#aborted) return outcome;
     const next = await this.#inTime(client.afterRefusal(kept), startedAt);
     return next !== null && this.#leftMs(startedAt) >= LEAST_MS ? this.#send(request, next, startedAt) : outcome;
   }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
-import { Tokens } from "../../../src/delivery/send/tokens.ts";
+import { type TokenClient, Tokens } from "../../../src/delivery/send/tokens.ts";
 import { TokenWire } from "../../../src/delivery/send/token-wire.ts";
 import { Exchange } from "../../../src/delivery/http/exchange.ts";
 import { adviceOn } from "../../../src/domain/advice/advice.ts";
+import { noResponse, type Outcome } from "../../../src/domain/deliveries/attempt.ts";
 import type { OAuth2Auth } from "../../../src/domain/endpoints/auth.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { PUBLIC_ONLY, signedRequest } from "../../harness/egress.ts";
@@ -177,6 +178,20 @@ describe("the token of an OAuth 2.0 client", () => {
     wire.abort();
     expect(await posted).toMatchObject({ outcome: "interrupted", ours: true });
     expect(receiver.requests).toEqual([]);
+  });
+
+  it("is not asked for after a stop, even if the receiver has just answered 401", async () => {
+    let asked = 0;
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const refused = { ...noResponse("http_status", "the receiver answered 401", 1), statusCode: 401 };
+    const exchange = { post: () => promise, abort: () => resolve(refused), close: async () => {} };
+    const afterRefusal = async () => (asked++, null);
+    const client = { kept: () => ({ value: "a" }), afterRefusal, abort() {} } as unknown as TokenClient;
+    const wire = new TokenWire({ clock: systemClock, exchange, client, timeoutMs: 60_000, leave: async () => {} });
+    const posted = wire.post(signedRequest());
+    wire.abort();
+    expect(await posted).toBe(refused);
+    expect(asked).toBe(0);
   });
 
   it("serves the attempts on the way when its endpoint leaves it", async () => {
