@@ -28,6 +28,12 @@ describe("the head of a request", () => {
     expect(binary).toMatch(/^X-Team: /m);
   });
 
+  it("has the header of the endpoint's auth, unless that is a certificate", () => {
+    const shown = (auth: object | null) => head({ endpoint: { ...endpoint, auth } });
+    expect(shown({ type: "bearer", token: "***" })).toMatch(/^authorization: /m);
+    for (const auth of [null, { type: "mtls" }]) expect(shown(auth)).not.toContain("authorization");
+  });
+
   it("has the number of an event that is delivered in order", () => {
     expect(head({ delivery: { ...delivery, sequence: 7 } })).toMatch(/^webhook-sequence: 7$/m);
     expect(head({})).not.toContain("webhook-sequence");

@@ -8,7 +8,8 @@ import {
   type BodyShape,
 } from "../../domain/endpoints/body-format.ts";
 import { AsymmetricSigningKey } from "../../domain/endpoints/asymmetric.ts";
-import { fixedAuthorization, setsAuthorization } from "../../domain/endpoints/auth.ts";
+import { fixedAuthorization } from "../../domain/endpoints/auth.ts";
+import { setsAuthorization } from "../../domain/endpoints/authorization.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import {
   FurtherSigner,

@@ -4,6 +4,7 @@
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { FieldError } from "../errors.ts";
+import { setsAuthorization } from "./authorization.ts";
 
 export interface BasicAuth {
   readonly type: "basic";
@@ -96,11 +97,6 @@ export interface ExpiringCertificate {
   readonly tenant: string;
   readonly url: string;
   readonly notAfter: number;
-}
-
-/** True if the requests have an `authorization` header of ours. */
-export function setsAuthorization(auth: Pick<EndpointAuth, "type"> | null): boolean {
-  return auth !== null && auth.type !== "mtls";
 }
 
 /** The value of the `authorization` header, if it is the same for all attempts. */

@@ -3,13 +3,16 @@
  */
 import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
 import { formatNamed, sentOwnHeaders } from "../../domain/endpoints/body-format.ts";
+import { setsAuthorization } from "../../domain/endpoints/authorization.ts";
 import { needsPrivateKey } from "../../domain/endpoints/endpoint.ts";
 import type { SentBody } from "./envelope.ts";
 import { t } from "../language/text.ts";
 
-/** The names of the endpoint's own headers that are sent. Their values are never shown. */
+/** The names of the headers that are the endpoint's own, or of its auth. Their values are never shown. */
 export function ownHeadersOf(endpoint: Endpoint | undefined): readonly string[] {
-  return endpoint === undefined ? [] : sentOwnHeaders(formatNamed(endpoint.format), Object.keys(endpoint.headers));
+  if (endpoint === undefined) return [];
+  const own = sentOwnHeaders(formatNamed(endpoint.format), Object.keys(endpoint.headers));
+  return setsAuthorization(endpoint.auth ?? null) ? [...own, "authorization"] : own;
 }
 
 interface Sent {
