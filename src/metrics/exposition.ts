@@ -222,7 +222,7 @@ function outboxesOf({ parts }: Metrics): Family[] {
 
 /** Families about traces, if they are on. `target_info` is how Prometheus has the attributes of a resource. */
 function spansOf({ parts: { traces } }: Metrics): Family[] {
-  const labels = Object.entries(traces?.resource ?? {}).map(([name, value]) => [name.replaceAll(/\W/g, "_"), value]);
+  const labels = Object.entries(traces?.resource ?? {}).map(([name, value]) => [labelOf(name), value]);
   return [
     {
       name: "webhookd_spans_total",
@@ -240,6 +240,11 @@ function spansOf({ parts: { traces } }: Metrics): Family[] {
       traces === null ? [] : [{ labels: Object.fromEntries(labels) as Labels, value: 1 }],
     ),
   ];
+}
+
+/** Returns a name that Prometheus accepts: its labels have letters, digits and `_`, and begin with no digit. */
+function labelOf(name: string): string {
+  return name.replaceAll(/\W|^(?=\d)/g, "_");
 }
 
 /** Families about ordering keys. */
