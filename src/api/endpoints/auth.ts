@@ -229,13 +229,13 @@ const NOT_SHOWN = `${MASKED} stands for a value that is not shown, and there is 
  */
 export function requireUsableAuth(
   settings: AuthSettings,
-  { urlPolicy }: Pick<AuthRules, "urlPolicy">,
+  { urlPolicy, namesSettings }: AuthRules,
   before: AuthSettings | null = null,
 ): void {
   if (settings.auth === null && settings.ca === null) return;
   if (before !== null && isSameForAuth(before, settings)) return;
   const faults = new Faults();
-  const found = authFaults(settings, urlPolicy);
+  const found = authFaults(settings, { dev: urlPolicy.dev, namesSettings });
   for (const { pointer, code, detail } of found) faults.add(pointer, code, detail);
   if (found.length === 0 && !isUsable(settings)) {
     const pointer = settings.auth?.type === "mtls" ? "/auth" : "/ca";

@@ -132,8 +132,15 @@ export function isSameForAuth(one: AuthSettings, other: AuthSettings): boolean {
   );
 }
 
+export interface AuthPolicy {
+  /** True if credentials may go over plain http. */
+  readonly dev: boolean;
+  /** True if the details may name the operator's settings. */
+  readonly namesSettings: boolean;
+}
+
 /** Returns what is wrong with an auth and the own authorities, beside the other settings of the endpoint. */
-export function authFaults({ url, headers, auth, ca }: AuthSettings, { dev }: { readonly dev: boolean }): FieldError[] {
+export function authFaults({ url, headers, auth, ca }: AuthSettings, { dev, namesSettings }: AuthPolicy): FieldError[] {
   const faults: FieldError[] = [];
   const isPlain = (text: string) => URL.parse(text)?.protocol === "http:";
   const needsTls = auth?.type === "mtls" || ca !== null;
@@ -141,11 +148,12 @@ export function authFaults({ url, headers, auth, ca }: AuthSettings, { dev }: { 
     const pointer = auth === null ? "/ca" : "/auth";
     const detail = needsTls
       ? "is only used with TLS, and the URL of the endpoint begins with http://"
-      : "would be sent in the clear, because the URL of the endpoint begins with http://; only `serve --dev` allows that";
+      : `would be sent in the clear, because the URL of the endpoint begins with http://${namesSettings ? "; only `serve --dev` allows that" : ""}`;
     faults.push({ pointer, code: "conflicting_fields", detail });
   }
   if (auth?.type === "oauth2" && isPlain(auth.tokenUrl) && !dev) {
-    const detail = "must begin with https://, because the client secret is sent there; only `serve --dev` allows http";
+    const setting = namesSettings ? "; only `serve --dev` allows http" : "";
+    const detail = `must begin with https://, because the client secret is sent there${setting}`;
     faults.push({ pointer: "/auth/token_url", code: "url_scheme", detail });
   }
   const own = Object.keys(headers).find((name) => name.toLowerCase() === "authorization");

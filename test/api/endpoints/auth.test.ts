@@ -126,6 +126,18 @@ describe("auth of an endpoint", () => {
     expect((await plain.post(PATH, { ...NEEDED, auth: { ...OAUTH2, token_url } })).body).toMatchObject({
       errors: [{ code: "url_scheme", pointer: "/auth/token_url" }],
     });
+    // Customers of a portal link hear nothing of settings that they cannot change.
+    const portal = { madeBy: null, endpoints: null, returnUrl: null };
+    const link = await plain.addKey(["read", "manage", "secrets"], "default", { portal });
+    const asked = [
+      { ...NEEDED, url, auth: BASIC },
+      { ...NEEDED, auth: { ...OAUTH2, token_url } },
+    ];
+    for (const body of asked) {
+      const { status, text } = await plain.request("POST", PATH, { body: JSON.stringify(body), key: link });
+      expect([status, text.includes("--dev")]).toEqual([422, false]);
+      expect((await plain.post(PATH, body)).text).toContain("--dev");
+    }
     const dev = await ApiServer.start(await aStore(), { config: testConfig("/nonexistent", { dev: true }) });
     expect((await dev.post(PATH, { ...NEEDED, url, auth: { ...OAUTH2, token_url } })).status).toBe(201);
     expect((await dev.post(PATH, { ...NEEDED, url, auth: MTLS })).body).toMatchObject(refused);
