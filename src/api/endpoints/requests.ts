@@ -311,13 +311,17 @@ export function requireOffered({ catalogue }: ApiParts, events: readonly string[
   if (fault !== null) throw fault;
 }
 
-/** Moving an endpoint to another host sends its header values and auth there, so it needs the scope to set them. */
+/**
+ * Another host, or one that other authorities vouch for, would get the endpoint's header values and auth. So moving it
+ * there needs the scope to set them.
+ */
 export function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
   const sendsSecrets = Object.keys(after.headers).length > 0 || after.auth !== null;
   if (allows(principal, "secrets") || !sendsSecrets) return;
-  if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
+  if (new URL(after.url).origin === URL.parse(before.url)?.origin && after.ca === before.ca) return;
   const detail =
-    'its header values and auth would go to another host: remove them, or use a key that also has the scope "secrets"';
+    "its header values and auth would go to another host, or to one that other authorities vouch for: remove them, or " +
+    'use a key that also has the scope "secrets"';
   throw new WebhookdError("forbidden", detail);
 }
 

@@ -151,6 +151,8 @@ describe("auth of an endpoint", () => {
     expect(await status({ auth: BEARER })).toBe(403);
     expect(await status({ auth: { ...kept, token_url: "https://evil.example.com/" } })).toBe(403);
     expect(await status({ url: "https://other.example.com/" })).toBe(403);
+    // Whoever chooses the authorities can stand in for the host.
+    expect(await status({ ca: readFileSync(caFile, "utf8") })).toBe(403);
     expect(await status({ auth: kept, description: "d" })).toBe(200);
     const read = (await api.get(`${PATH}/${id}`)).body;
     expect((await send("PUT", id, read, key)).status).toBe(200);
