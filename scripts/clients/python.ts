@@ -178,7 +178,10 @@ function commentOf(schema: Schema): string {
 
 function typeOf(schema: Schema, within = ""): string {
   if (schema.$ref !== undefined) return `${within}${nameIn(schema.$ref)}`;
-  if (schema.anyOf !== undefined) return `Union[${schema.anyOf.map((one) => typeOf(one, within)).join(", ")}]`;
+  if (schema.anyOf !== undefined) {
+    const different = [...new Set(schema.anyOf.map((one) => typeOf(one, within)))];
+    return different.length === 1 ? different[0]! : `Union[${different.join(", ")}]`;
+  }
   const item = itemOf([schema]);
   if (item !== null) return "Dict[str, Any]";
   const values = fixedValues(schema);

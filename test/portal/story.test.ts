@@ -364,7 +364,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await button("Complete the rotation of the key").click();
     await question().getByRole("button", { name: "Yes, complete it" }).click();
     await shown("Next public key").waitFor({ state: "detached" });
-    expect((await keys()).public_key).toBe(second);
+    await expect.poll(async () => (await keys()).public_key).toBe(second);
   });
 
   it("disables an endpoint, and enables it with what was held meanwhile", async () => {

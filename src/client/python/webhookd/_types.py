@@ -269,7 +269,7 @@ class Endpoint(TypedDict):
     updated_at: str
 
 
-EndpointAuth = Any
+EndpointAuth = Dict[str, Any]
 
 
 class EndpointChange(TypedDict, total=False):
